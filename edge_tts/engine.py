@@ -1,0 +1,109 @@
+"""OpenVINO behind two small types: an `Engine` compiles graphs for this CPU, a `Graph` runs them. The only `import openvino`."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+
+from edge_tts.errors import EngineError
+
+Precision = Literal["f32", "bf16"]
+Tensors = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """How graphs are compiled.
+
+    threads: CPU threads a graph may use; 0 lets OpenVINO take every core of the process's affinity
+    cache_dir: where compiled graphs are kept between starts; None compiles anew each time
+    """
+
+    threads: int = 0
+    cache_dir: Path | None = None
+
+
+def default_cache_dir() -> Path:
+    """The service's CacheDirectory= if systemd gave one, else the user's cache directory."""
+    given = os.environ.get("CACHE_DIRECTORY")
+    if given:
+        return Path(given.split(":")[0])
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "edge-tts"
+
+
+class Engine:
+    """Compiles IRs for the CPU with the latency hint. One per process is enough; its methods may be called from any thread."""
+
+    def __init__(self, options: EngineOptions | None = None) -> None:
+        self.options = options or EngineOptions()
+        self._core = ov.Core()
+        self._core.set_property({"ENABLE_MMAP": True})
+        if self.options.cache_dir is not None and _usable(self.options.cache_dir):
+            self._core.set_property({"CACHE_DIR": str(self.options.cache_dir)})
+
+    def compile(self, xml: Path, *, precision: Precision = "f32", **properties: Any) -> Graph:
+        """Compile an IR; `precision` is what float layers compute in, fixed so that every CPU says the same thing."""
+        config: dict[str, Any] = {
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": precision,
+            "NUM_STREAMS": 1,
+            **properties,
+        }
+        if self.options.threads:
+            config["INFERENCE_NUM_THREADS"] = self.options.threads
+        try:
+            return Graph(xml.name, self._core.compile_model(str(xml), "CPU", config))
+        except RuntimeError as error:
+            raise EngineError(f"{xml}: OpenVINO could not compile it: {_first_line(error)}") from error
+
+
+class Graph:
+    """A compiled IR. Calling it runs it; calls from several threads take turns."""
+
+    def __init__(self, name: str, compiled: ov.CompiledModel) -> None:
+        self.name = name
+        self._compiled = compiled
+        self._request = compiled.create_infer_request()
+        self._lock = threading.Lock()
+        self._outputs = [port.get_any_name() for port in compiled.outputs]
+
+    @property
+    def inputs(self) -> list[str]:
+        return [port.get_any_name() for port in self._compiled.inputs]
+
+    @property
+    def compiled(self) -> ov.CompiledModel:
+        """OpenVINO's own object, for profiling and for stateful use."""
+        return self._compiled
+
+    def __call__(self, **inputs: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Run with inputs by name; returns outputs by name, copied out of OpenVINO's memory."""
+        try:
+            with self._lock:
+                self._request.infer(inputs, share_inputs=True)
+                return {
+                    name: np.array(self._request.get_output_tensor(i).data) for i, name in enumerate(self._outputs)
+                }
+        except RuntimeError as error:
+            raise EngineError(f"{self.name}: OpenVINO could not run it: {_first_line(error)}") from error
+
+
+def _usable(directory: Path) -> bool:
+    """Whether compiled graphs can be kept there; without a cache the voice still works, only slower to start."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(directory, os.W_OK)
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)

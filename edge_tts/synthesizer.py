@@ -1,0 +1,147 @@
+"""The way through: text -> sentences -> model -> audio chunks. `Voice` is a loaded bundle, `Utterance` the state of one request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from edge_tts import models
+from edge_tts.audio import AudioChunk
+from edge_tts.bundle import Bundle, VoiceEntry, open_bundle
+from edge_tts.errors import CancelledError, OptionError
+from edge_tts.text import frontend
+
+SPEED_MIN, SPEED_MAX = 0.5, 2.0
+
+
+@dataclass(frozen=True)
+class SpeechOptions:
+    """What a request wants.
+
+    speaker: a voice's name; None lets the text's main language pick one
+    speed: 0.5 (slow) to 2.0 (fast)
+    language: primary subtag ("en", "zh", …) or BCP 47 tag that the text is in; None finds out
+    seed: makes repeated requests sound the same where speech is sampled
+    """
+
+    speaker: str | None = None
+    speed: float = 1.0
+    language: str | None = None
+    seed: int | None = None
+
+
+def load_voice(path: Path | str, *, threads: int = 0, cache_dir: Path | str | None = None, verify: bool = True) -> Voice:
+    """Open a voice bundle and compile its graphs.
+
+    threads: CPU threads to use, 0 for all
+    cache_dir: where compiled graphs are kept; by default the user's cache directory
+    Raises BundleError or EngineError.
+    """
+    from edge_tts.engine import Engine, EngineOptions, default_cache_dir  # OpenVINO loads only when a voice does
+
+    bundle = open_bundle(path, verify=verify)
+    options = EngineOptions(threads=threads, cache_dir=Path(cache_dir) if cache_dir else default_cache_dir())
+    return Voice(bundle, models.load(bundle, Engine(options)))
+
+
+class Voice:
+    """A loaded voice bundle. May be shared by threads; each `synthesize` has its own state."""
+
+    def __init__(self, bundle: Bundle, model: models.Model) -> None:
+        self.bundle = bundle
+        self._model = model
+
+    @property
+    def sample_rate(self) -> int:
+        """Samples per second of all audio of this voice."""
+        return self._model.sample_rate
+
+    @property
+    def speakers(self) -> tuple[VoiceEntry, ...]:
+        """The bundle's speakers."""
+        return self.bundle.manifest.voices
+
+    def synthesize(
+        self,
+        text: str,
+        *,
+        speaker: str | None = None,
+        speed: float = 1.0,
+        language: str | None = None,
+        seed: int | None = None,
+    ) -> Iterator[AudioChunk]:
+        """Speak `text`: yields one chunk a sentence or less, as soon as it is ready; nothing for text without words.
+
+        Options are as in `SpeechOptions`. Raises UnknownVoiceError or OptionError at once, not at the first chunk.
+        """
+        return self.utterance(text, SpeechOptions(speaker, speed, language, seed))
+
+    def utterance(self, text: str, options: SpeechOptions) -> Utterance:
+        """The state of one request, an iterator of chunks that can be cancelled; raises as `synthesize` does."""
+        check_speed(options.speed)
+        language = frontend.primary_subtag(options.language) if options.language else None
+        delivery = models.Delivery(self.speaker_for(text, options), options.speed, options.seed)
+        sentences = frontend.sentences(text, language=language, limit_characters=self._model.limit_characters)
+        return Utterance(self._model, sentences, delivery)
+
+    def speaker_for(self, text: str, options: SpeechOptions) -> VoiceEntry:
+        """The named speaker, or the default one for the text's main language."""
+        if options.speaker is not None:
+            return self.bundle.voice(options.speaker)
+        language = frontend.primary_subtag(options.language) if options.language else frontend.main_language(text)
+        return self.bundle.default_voice(language)
+
+    def warm_up(self) -> None:
+        """Speak a word into nothing, so that the first request does not pay for first-time work."""
+        for language in self.bundle.manifest.languages:
+            for _ in self.synthesize(_WARM_UP.get(language, "."), language=language):
+                pass
+
+
+_WARM_UP = {"en": "Ready.", "zh": "好。"}
+
+
+class Utterance:
+    """One request being spoken: iterate for its chunks, `cancel` from any thread, close when done (or use `with`)."""
+
+    def __init__(self, model: models.Model, sentences: Iterator[frontend.Sentence], delivery: models.Delivery) -> None:
+        self.voice = delivery.voice
+        self.sample_rate = model.sample_rate
+        self._cancelled = False
+        self._chunks = model.speak(sentences, delivery, lambda: self._cancelled)
+
+    def __iter__(self) -> Utterance:
+        return self
+
+    def __next__(self) -> AudioChunk:
+        """The next chunk; raises CancelledError after `cancel`, so that cut-off audio never looks complete."""
+        if self._cancelled:
+            raise CancelledError("the request was cancelled")
+        return next(self._chunks)
+
+    def cancel(self) -> None:
+        """Stop within one model step, even while another thread is inside `next`."""
+        self._cancelled = True
+
+    def close(self) -> None:
+        """End the request and free its state; only by the thread that iterates."""
+        self._cancelled = True
+        close = getattr(self._chunks, "close", None)
+        if close is not None:
+            close()
+
+    def __enter__(self) -> Utterance:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def check_speed(speed: float) -> None:
+    """OptionError unless `speed` is a number within the range."""
+    if not SPEED_MIN <= speed <= SPEED_MAX:  # false for NaN too
+        raise OptionError(f"speed {speed} is outside {SPEED_MIN}-{SPEED_MAX}")
