@@ -1,0 +1,130 @@
+"""Signal arithmetic between the graphs, in numpy: STFT and its inverse, a harmonic source, linear resampling of frames.
+
+Phase is kept in float64: a float32 running sum over ten seconds of audio is wrong by whole degrees, and that is audible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+
+@lru_cache(maxsize=8)
+def hann_window(n_fft: int) -> NDArray[np.float64]:
+    """The periodic Hann window, [n_fft]."""
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n_fft) / n_fft)
+    window.flags.writeable = False
+    return window
+
+
+def stft(x: Array, n_fft: int, hop_length: int) -> NDArray[np.complexfloating]:
+    """Centred short-time Fourier transform with a Hann window, the signal reflected at both ends.
+
+    x: [..., samples], more than n_fft / 2 of them
+    Returns [..., n_fft / 2 + 1, samples // hop_length + 1], as `torch.stft` with its defaults.
+    """
+    half = n_fft // 2
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(half, half)], mode="reflect")
+    frames = np.lib.stride_tricks.sliding_window_view(padded, n_fft, axis=-1)[..., ::hop_length, :]
+    windowed = frames * hann_window(n_fft).astype(x.dtype)  # [..., frames, n_fft]
+    return np.swapaxes(np.fft.rfft(windowed, axis=-1), -1, -2)
+
+
+def istft(magnitude: Array, phase: Array, n_fft: int, hop_length: int) -> Array:
+    """Inverse of `stft` from polar form: windowed overlap-add, divided by the sum of squared windows.
+
+    magnitude, phase: [..., n_fft / 2 + 1, frames], phase in radians
+    Returns [..., (frames - 1) * hop_length] in magnitude's dtype; hop_length must divide n_fft.
+    """
+    if n_fft % hop_length:
+        raise ValueError(f"hop_length {hop_length} does not divide n_fft {n_fft}")
+    spectrum = np.swapaxes(magnitude * np.cos(phase) + 1j * (magnitude * np.sin(phase)), -1, -2)
+    window = hann_window(n_fft)
+    frames = np.fft.irfft(spectrum, n_fft, axis=-1) * window.astype(magnitude.dtype)  # [..., frames, n_fft]
+    n_frames, half = frames.shape[-2], n_fft // 2
+    total = overlap_add(frames, hop_length)
+    weight = overlap_add(np.broadcast_to(np.square(window), (n_frames, n_fft)), hop_length)
+    inside = slice(half, half + (n_frames - 1) * hop_length)
+    return np.asarray(total[..., inside] / weight[inside], dtype=magnitude.dtype)
+
+
+def overlap_add(frames: Array, hop_length: int) -> Array:
+    """Sum of frames, each `hop_length` after the one before; hop_length divides their length.
+
+    frames: [..., n_frames, n] -> [..., (n_frames - 1) * hop_length + n]
+    """
+    *leading, n_frames, n = frames.shape
+    parts = n // hop_length
+    hops = np.zeros((*leading, n_frames + parts - 1, hop_length), dtype=frames.dtype)
+    for part in range(parts):  # n / hop_length array additions instead of one per frame
+        hops[..., part : part + n_frames, :] += frames[..., part * hop_length : (part + 1) * hop_length]
+    return hops.reshape(*leading, -1)
+
+
+@dataclass(frozen=True)
+class HarmonicSource:
+    """A neural source-filter's excitation: sines at the multiples of f0 where voiced, noise where not (Wang 2019, NSF).
+
+    n_harmonics: sines above the fundamental
+    amplitude: of each sine
+    voiced_noise: standard deviation of the noise added to voiced samples; unvoiced ones get amplitude / 3
+    voiced_threshold_hz: f0 above this is voiced
+    """
+
+    sample_rate: int
+    n_harmonics: int
+    amplitude: float
+    voiced_noise: float
+    voiced_threshold_hz: float
+
+    def initial_phase(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """A random phase for each harmonic, none for the fundamental, in radians: [n_harmonics + 1]."""
+        phase = rng.uniform(-np.pi, np.pi, self.n_harmonics + 1)
+        phase[0] = 0.0
+        return phase
+
+    def __call__(
+        self, f0_hz: Array, phase: NDArray[np.float64], rng: np.random.Generator, start_cycles: float = 0.0
+    ) -> tuple[NDArray[np.float32], float]:
+        """The excitation for f0 at sample rate, and the fundamental's cycles so far, to go on from with the next piece.
+
+        f0_hz: [samples]; phase: [n_harmonics + 1] from `initial_phase`
+        Returns [samples, n_harmonics + 1].
+        """
+        cycles = start_cycles + np.cumsum(f0_hz, dtype=np.float64) / self.sample_rate  # [samples]
+        multiples = np.arange(1, self.n_harmonics + 2)
+        turns = (cycles[:, None] * multiples) % 1.0
+        sines = self.amplitude * np.sin(2 * np.pi * turns + phase)
+        voiced = (f0_hz > self.voiced_threshold_hz)[:, None]
+        noise_level = np.where(voiced, self.voiced_noise, self.amplitude / 3)
+        noise = noise_level * rng.standard_normal(sines.shape, dtype=np.float32)
+        end_cycles = float(cycles[-1] % 1.0) if len(cycles) else start_cycles
+        return (np.where(voiced, sines, 0.0) + noise).astype(np.float32), end_cycles
+
+
+def interpolate_frames(x: Array, n_out: int) -> Array:
+    """Linear interpolation along the last axis to `n_out` points, pixel centres aligned (torch: align_corners=False).
+
+    x: [..., n_in] -> [..., n_out]
+    """
+    n_in = x.shape[-1]
+    position = np.clip((np.arange(n_out) + 0.5) * (n_in / n_out) - 0.5, 0.0, None)
+    left = np.minimum(position.astype(np.int64), n_in - 1)
+    right = np.minimum(left + 1, n_in - 1)
+    weight = (position - left).astype(x.dtype)
+    return np.asarray(x[..., left] * (1 - weight) + x[..., right] * weight)
+
+
+def cross_fade(before: Array, after: Array) -> Array:
+    """From `before` to `after` along the last axis, linearly; their weights add up to one everywhere.
+
+    before, after: [..., n] of the same stretch of signal -> [..., n]
+    """
+    n = before.shape[-1]
+    weight = ((np.arange(n) + 0.5) / max(n, 1)).astype(after.dtype)
+    return np.asarray(before * (1 - weight) + after * weight)
