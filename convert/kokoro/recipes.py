@@ -1,0 +1,36 @@
+"""Kokoro's quantisation recipes as data.
+
+The duration predictor does not stand quantised activations (words vanish, sentences stretch), so the text and prosody graphs
+keep float arithmetic over int8 weights. The decoder is convolutional and takes int8 throughout, but for its last layer, whose
+output is exponentiated, and its first ones, which see f0 in hertz.
+"""
+
+from __future__ import annotations
+
+from convert.quantize import GraphRecipe, Recipe
+
+RECIPES = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe("float32", {name: GraphRecipe("float32") for name in ("text", "prosody", "decoder")}),
+        Recipe("weights", {name: GraphRecipe("weights") for name in ("text", "prosody", "decoder")}),
+        Recipe(
+            "int8",
+            {
+                "text": GraphRecipe("weights"),
+                "prosody": GraphRecipe("weights"),
+                "decoder": GraphRecipe(
+                    "int8",
+                    keep_float=(
+                        r"decoder\.generator\.conv_post",
+                        r"decoder\.generator\.noise_convs.*",
+                        r"decoder\.(F0|N)_conv",
+                        r".*\.fc$",
+                    ),
+                ),
+            },
+            calibration_samples=24,
+        ),
+    )
+}
+DEFAULT = "int8"

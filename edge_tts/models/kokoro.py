@@ -1,0 +1,193 @@
+"""Kokoro: phonemes -> durations -> f0 and energy -> spectrum -> waveform (StyleTTS 2 with an ISTFTNet decoder).
+
+Three graphs with numpy between them: spreading features over frames, the harmonic source, and the inverse STFT.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edge_tts import signal
+from edge_tts.audio import AudioChunk
+from edge_tts.bundle import Bundle
+from edge_tts.errors import BundleError
+from edge_tts.text import Sentence
+from edge_tts.text.phonemes import Phonemizer
+
+if TYPE_CHECKING:
+    from edge_tts.engine import Engine, Graph
+    from edge_tts.models import Delivery
+
+Array = NDArray[np.float32]
+log = logging.getLogger(__name__)
+
+# What the position table and the style table have room for, without the two end marks.
+MAX_PHONEMES = 510
+# Text of this length rarely exceeds MAX_PHONEMES; a piece that does is cut again by its phonemes.
+LIMIT_CHARACTERS = 200
+# Kokoro's own source module: sines of amplitude 0.1 where f0 > 10 Hz.
+_SINE_AMPLITUDE, _VOICED_HZ = 0.1, 10.0
+_MIN_FRAMES = 1
+
+
+@dataclass(frozen=True)
+class KokoroSettings:
+    """The manifest's `settings` of this family.
+
+    vocabulary: phoneme -> id
+    hop_length, n_fft: of the inverse STFT
+    samples_per_frame: waveform samples per frame of the duration predictor
+    source_weight, source_bias: the linear layer that mixes the harmonics into one excitation
+    """
+
+    vocabulary: dict[str, int]
+    n_fft: int
+    hop_length: int
+    samples_per_frame: int
+    source_weight: tuple[float, ...]
+    source_bias: float
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> KokoroSettings:
+        try:
+            settings = {**bundle.manifest.settings}
+            settings["source_weight"] = tuple(settings["source_weight"])
+            return cls(**settings)
+        except (KeyError, TypeError) as error:
+            raise BundleError(f"{bundle.path}: the manifest's settings are not those of a kokoro bundle ({error})") from None
+
+
+def load(bundle: Bundle, engine: Engine) -> KokoroModel:
+    """Compile the bundle's graphs and open its voices."""
+    return KokoroModel(bundle, engine)
+
+
+class KokoroModel:
+    """A loaded Kokoro bundle; see `edge_tts.models.Model`."""
+
+    limit_characters = LIMIT_CHARACTERS
+
+    def __init__(self, bundle: Bundle, engine: Engine) -> None:
+        self.sample_rate = bundle.manifest.sample_rate
+        self._bundle = bundle
+        self._settings = KokoroSettings.of(bundle)
+        self._text = engine.compile(bundle.file("text.xml"))
+        self._prosody = engine.compile(bundle.file("prosody.xml"))
+        self._decoder = engine.compile(bundle.file("decoder.xml"))
+        self._unknown_words = {british: UnknownWords(bundle, engine, british) for british in (False, True)}
+        self.phonemes = Phonemizer(lambda word, british: self._unknown_words[british](word))
+        self._styles: dict[str, Array] = {}
+
+    def speak(
+        self, sentences: Iterator[Sentence], delivery: Delivery, cancelled: Callable[[], bool]
+    ) -> Iterator[AudioChunk]:
+        """One chunk a sentence; a sentence with more phonemes than the model takes comes in several."""
+        for sentence in sentences:
+            phonemes = self.phonemes(sentence.text, british=delivery.voice.language == "en-GB")
+            pieces = [ids for ids in map(self.token_ids, pieces_of(phonemes, MAX_PHONEMES)) if ids]
+            for i, ids in enumerate(pieces):
+                if cancelled():
+                    return
+                samples = self.synthesize(ids, self.style(delivery.voice.name, len(ids)), delivery.speed)
+                yield AudioChunk(samples, self.sample_rate, ends_sentence=i == len(pieces) - 1)
+
+    def token_ids(self, phonemes: str) -> list[int]:
+        """Ids of the phonemes; those outside the vocabulary are dropped and logged."""
+        vocabulary = self._settings.vocabulary
+        unknown = sorted({p for p in phonemes if p not in vocabulary})
+        if unknown:
+            log.warning("dropped phonemes outside the vocabulary: %s", " ".join(unknown))
+        return [vocabulary[p] for p in phonemes if p in vocabulary]
+
+    def synthesize(self, ids: list[int], style: Array, speed: float) -> Array:
+        """Waveform [n] of phoneme ids in a style [1, 256]."""
+        spectrum = self._decoder(**self.decoder_inputs(ids, style, speed))
+        settings = self._settings
+        wave = signal.istft(spectrum["magnitude"][0], spectrum["phase"][0], settings.n_fft, settings.hop_length)
+        return np.asarray(wave, dtype=np.float32)
+
+    def decoder_inputs(self, ids: list[int], style: Array, speed: float) -> dict[str, Array]:
+        """What the decoder is given for phoneme ids: text [1, F, H], f0 and energy [1, 2F], harmonics [1, n_fft + 2, L], style."""
+        tokens = np.array([[0, *ids, 0]], dtype=np.int64)
+        encoded = self._text(tokens=tokens, style=style)
+        frames = np.maximum(np.rint(encoded["durations"][0] / speed), _MIN_FRAMES).astype(np.int64)  # [T]
+        features = np.repeat(encoded["prosody"], frames, axis=1)
+        curves = self._prosody(features=features, style=style)
+        return {
+            "text": np.repeat(encoded["text"], frames, axis=1),
+            "f0": curves["f0"],
+            "energy": curves["energy"],
+            "harmonics": self._harmonics(curves["f0"][0]),
+            "style": style,
+        }
+
+    def _harmonics(self, f0_hz: Array) -> Array:
+        """Magnitude and phase [1, n_fft + 2, L] of the excitation made from f0 [2F], two values a frame."""
+        settings = self._settings
+        hold = settings.samples_per_frame // 2
+        n = len(f0_hz) * hold
+        # The phase grows by whole frames and is interpolated between their centres, as the model was trained.
+        cycles = signal.interpolate_frames(hold * np.cumsum(f0_hz, dtype=np.float64) / self.sample_rate, n)
+        harmonics = np.arange(1, len(settings.source_weight) + 1)
+        sines = np.sin(2 * np.pi * ((cycles[:, None] * harmonics) % 1.0))
+        voiced = np.repeat(f0_hz > _VOICED_HZ, hold)
+        mixed = (sines @ np.array(settings.source_weight)) * _SINE_AMPLITUDE * voiced + settings.source_bias
+        spectrum = signal.stft(np.tanh(mixed), settings.n_fft, settings.hop_length)
+        return np.concatenate([np.abs(spectrum), np.angle(spectrum)]).astype(np.float32)[None]
+
+    def style(self, voice: str, n_phonemes: int) -> Array:
+        """The voice's style for an utterance of that many phonemes, [1, 256]."""
+        if voice not in self._styles:
+            styles: Any = np.load(self._bundle.file(f"voices/{voice}.npy"), mmap_mode="r", allow_pickle=False)
+            self._styles[voice] = styles  # [MAX_PHONEMES, 256]
+        return np.array(self._styles[voice][n_phonemes - 1][None], dtype=np.float32)
+
+
+class UnknownWords:
+    """The network that reads words in no dictionary: characters -> phonemes by CTC. Compiled at the first such word."""
+
+    def __init__(self, bundle: Bundle, engine: Engine, british: bool) -> None:
+        self._path = bundle.file("unknown-words-gb.xml" if british else "unknown-words-us.xml")
+        self._engine = engine
+        alphabet = json.loads(self._path.with_suffix(".json").read_text(encoding="utf-8"))
+        self._ids = {character: i + 1 for i, character in enumerate(alphabet["in"])}
+        self._phonemes = dict(enumerate(alphabet["out"], start=1))
+        self._max_characters = int(alphabet["maxlen"])
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return self._engine.compile(self._path)
+
+    def __call__(self, word: str) -> str:
+        """Phonemes of a word; empty when it has no letter that the network knows."""
+        ids = [self._ids[c] for c in word if c in self._ids][: self._max_characters]
+        if not ids:
+            return ""
+        best = self._graph(chars=np.array([ids], dtype=np.int64))["ids"][0]  # [positions], 0 is CTC's blank
+        changed = np.flatnonzero(np.diff(best, prepend=0))
+        return "".join(self._phonemes[int(i)] for i in best[changed] if i)
+
+
+_CUTS = (re.compile(r"[.!?…;:—,]\s+"), re.compile(r"\s+"))
+
+
+def pieces_of(phonemes: str, limit: int) -> Iterator[str]:
+    """Pieces of at most `limit` phonemes: cut after the last punctuation that fits, else at the last space, else anywhere."""
+    rest = phonemes.strip()
+    while len(rest) > limit:
+        head = rest[: limit + 1]
+        ends = (max((m.end() for m in cut.finditer(head) if m.end() <= limit), default=0) for cut in _CUTS)
+        end = next((e for e in ends if e), limit)
+        yield rest[:end].strip()
+        rest = rest[end:].strip()
+    if rest:
+        yield rest
