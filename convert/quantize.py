@@ -23,15 +23,16 @@ class GraphRecipe:
 
     method: "float32" as it is; "weights" int8 weights, float arithmetic; "int8" weights and activations (post-training)
     keep_float: regular expressions of node names that stay float under "int8"
+    keep_float_types: operations that stay float; without them NNCF puts quantisers between all element-wise ones too
+    symmetric: whether activations are quantised around zero
     smooth_quant_alpha: of "int8", -1 turns SmoothQuant off
-    transformer: whether NNCF treats the graph as a transformer
     """
 
     method: Literal["float32", "weights", "int8"]
     keep_float: tuple[str, ...] = ()
-    fast_bias_correction: bool = True
+    keep_float_types: tuple[str, ...] = ()
+    symmetric: bool = True
     smooth_quant_alpha: float = -1.0
-    transformer: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,11 @@ def apply(model: ov.Model, recipe: GraphRecipe, samples: Iterable[Sample] = ()) 
     return nncf.quantize(
         model,
         nncf.Dataset(given),
-        preset=nncf.QuantizationPreset.MIXED,
+        preset=nncf.QuantizationPreset.PERFORMANCE if recipe.symmetric else nncf.QuantizationPreset.MIXED,
         subset_size=len(given),
-        fast_bias_correction=recipe.fast_bias_correction,
-        model_type=nncf.ModelType.TRANSFORMER if recipe.transformer else None,
-        ignored_scope=nncf.IgnoredScope(patterns=list(recipe.keep_float), validate=False),
+        ignored_scope=nncf.IgnoredScope(
+            patterns=list(recipe.keep_float), types=list(recipe.keep_float_types), validate=False
+        ),
         advanced_parameters=AdvancedQuantizationParameters(
             # CPUs without VNNI add u8*i8 products into 16 bits; half the weights' range keeps that from saturating.
             overflow_fix=OverflowFix.ENABLE,

@@ -37,6 +37,7 @@ from edge_tts.engine import Engine
 from edge_tts.models.kokoro import MAX_PHONEMES, KokoroModel, pieces_of
 
 SAMPLE_RATE = 24000
+CALIBRATION_FRAMES = 60  # of 25 ms: long enough for the normalisations to see speech, short enough for 4 GB
 # Prefix of a voice's name -> BCP 47 tag, and who speaks.
 _LANGUAGES = {"a": "en-US", "b": "en-GB", "z": "zh-CN", "j": "ja-JP", "e": "es-ES", "f": "fr-FR", "h": "hi-IN", "i": "it-IT", "p": "pt-BR"}
 _GENDERS = {"f": "female", "m": "male"}
@@ -191,4 +192,19 @@ def _calibration(bundle_path: Path, n: int) -> Iterator[dict[str, Any]]:
         voice = known.get(voice_name) or bundle.manifest.voices[0]
         phonemes = model.phonemes(text, british=voice.language == "en-GB")
         ids = model.token_ids(next(pieces_of(phonemes, MAX_PHONEMES)))
-        yield model.decoder_inputs(ids, model.style(voice.name, len(ids)), speed=1.0)
+        yield _excerpt(model.decoder_inputs(ids, model.style(voice.name, len(ids)), speed=1.0))
+
+
+def _excerpt(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The middle of a sentence, of one length for all: every new length costs the plugin hundreds of megabytes here."""
+    frames = inputs["text"].shape[1]
+    start = max(frames - CALIBRATION_FRAMES, 0) // 2
+    end = min(start + CALIBRATION_FRAMES, frames)
+    spectra_per_frame = (inputs["harmonics"].shape[2] - 1) // frames
+    return {
+        "text": inputs["text"][:, start:end],
+        "f0": inputs["f0"][:, 2 * start : 2 * end],
+        "energy": inputs["energy"][:, 2 * start : 2 * end],
+        "harmonics": inputs["harmonics"][:, :, spectra_per_frame * start : spectra_per_frame * end + 1],
+        "style": inputs["style"],
+    }
