@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from edge_tts.text import Sentence
+from edge_tts.text import Sentence, language as languages, markup, segment
+from edge_tts.text.clean import clean, decode
+from edge_tts.text.language import main_language
+from edge_tts.text.normalize import normalize
+from edge_tts.text.segment import complete_sentences
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
+__all__ = ["complete_sentences", "decode", "main_language", "primary_subtag", "sentences"]
 
 
 def primary_subtag(tag: str) -> str:
-    """The language of a BCP 47 tag: "en-US" -> "en"."""
-    return tag.replace("_", "-").split("-")[0].lower()
-
-
-def main_language(text: str) -> str:
-    """The language most of the text's letters are in."""
-    han = sum("\u4e00" <= c <= "\u9fff" for c in text)
-    latin = sum(c.isascii() and c.isalpha() for c in text)
-    return "zh" if han * 3 > latin else "en"
+    """The language of a BCP 47 tag: "en-US" -> "en"; "cmn-Hans" and "zh" are one, so are "zh-HK" and "yue"."""
+    parts = tag.replace("_", "-").lower().split("-")
+    if parts[0] == "zh" and {"hk", "yue"} & set(parts[1:]):
+        return "yue"
+    return "zh" if parts[0] == "cmn" else parts[0]
 
 
 def sentences(text: str, *, language: str | None = None, limit_characters: int = 200) -> Iterator[Sentence]:
     """Sentences of at most `limit_characters`, in order; none for text without words."""
-    for piece in _SENTENCE_END.split(text):
-        for start in range(0, len(piece), limit_characters):
-            part = piece[start : start + limit_characters].strip()
+    text = markup.strip(clean(text), lambda word, reading: word)
+    document_language = language or main_language(text[:2000])
+    for piece in segment.pieces(text, limit_characters):
+        piece_language = language or (main_language(piece) if languages.has_letters(piece) else document_language)
+        for part in segment.cut(normalize(piece, piece_language), limit_characters):
             if any(c.isalnum() for c in part):
-                yield Sentence(part, language or main_language(part))
+                yield Sentence(part, piece_language)
