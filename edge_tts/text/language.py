@@ -12,7 +12,9 @@ LATIN = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
 _HAN = re.compile(f"[{HAN}]")
 _KANA = re.compile(f"[{KANA}]")
 _HANGUL = re.compile(f"[{HANGUL}]")
-_LATIN_WORD = re.compile(f"[{LATIN}][{LATIN}'’]*")
+# Not those of addresses, file names and models: they stand in any language.
+_LATIN_WORD = re.compile(f"(?<![{LATIN}0-9@./_+-])[{LATIN}][{LATIN}'’]*(?![{LATIN}0-9@/_]|[.:][{LATIN}0-9/])")
+_LATIN_LETTER = re.compile(f"[{LATIN}]")
 _FULL_WIDTH = re.compile("[，。！？：；、]")
 
 # Written in Cantonese, not in Mandarin (both scripts).
@@ -49,4 +51,4 @@ def _han_language(text: str) -> str:
 
 def has_letters(text: str) -> bool:
     """Whether the text tells its language at all."""
-    return any(script.search(text) for script in (_HAN, _KANA, _HANGUL, _LATIN_WORD))
+    return any(script.search(text) for script in (_HAN, _KANA, _HANGUL, _LATIN_LETTER))
