@@ -21,6 +21,7 @@ COMMANDS = {
     "say": "speak text into a file, a pipe or the loudspeaker",
     "voices": "list the voices that are installed",
     "normalize": "show what will be spoken for a text",
+    "phonemes": "show what a Kokoro voice will be given for a text",
 }
 
 # Exit statuses, after sysexits.h where it has one.

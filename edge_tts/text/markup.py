@@ -45,7 +45,7 @@ _TAG = re.compile(
 # Tags at which a reader pauses; others (b, em, span) stand inside words.
 _PAUSE_TAGS = frozenset("p br hr div li ul ol td th tr table h1 h2 h3 h4 h5 h6 blockquote section article pre option break s header footer dt dd".split())
 _PAUSE_LINE_TAGS = _PAUSE_TAGS - {"td", "th", "break", "s", "option"}
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30}|[a-z]);")
 
 _DATA_URI = re.compile(r"\bdata:[\w.+-]{1,40}/[\w.+-]{1,60}(?:;[\w=.-]{1,40}){0,4},[A-Za-z0-9+/=%_-]*", re.ASCII)
 _FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})[^\n`]{0,60}$", re.MULTILINE)

@@ -19,7 +19,7 @@ _END = re.compile(
     rf"|(?P<stop>(?:\.{{1,10}}|…{{1,10}})[{_CLOSERS}]*(?=\s|$|[{HAN}{KANA}]))"
 )
 _WORD_BEFORE = re.compile(r"(?:[A-Za-z]\.){1,6}[A-Za-z]?$|[A-Za-z0-9]{1,20}$")
-_NEXT_WORD = re.compile(r"\s*[\"“‘'(（]*(\S)")
+_NEXT_WORD = re.compile(r"\s{0,40}[\"“‘'(（]{0,9}(\S)")
 # Before these no sentence ends …
 _TITLES = frozenset(
     "dr mr mrs ms prof st mt ft gen col capt lt sgt sen rep gov rev hon pres fig figs vol vols pp sec ch eq ref e.g i.e cf vs approx"
@@ -32,11 +32,12 @@ _BEFORE_NUMBER = frozenset("no nos art p para".split())
 _ADDRESS = r"(?:https?://|ftp://|www\.)[!-~]{1,2000}|[A-Za-z0-9][\w.+-]{0,63}@[A-Za-z0-9][A-Za-z0-9.-]{1,200}"
 _QUOTED = r"“[^“”\n]{0,100}”|「[^「」\n]{0,100}」|『[^『』\n]{0,100}』|《[^《》\n]{0,100}》|（[^（）\n]{0,100}）|\([^()\n]{0,100}\)|\[[^\[\]\n]{0,100}\]|(?<!\w)\"[^\"\n]{1,100}\"(?!\w)|(?<!\w)‘[^‘’\n]{1,100}’(?!\w)"
 _WHOLE = re.compile(rf"{_ADDRESS}|{_QUOTED}", re.ASCII)
-# What may still be closed by text to come.
+# What may still be closed by text to come: quotations, brackets, tags, formulas, addresses.
 _OPEN = re.compile(
-    r"(?:[“「『《（(\[{][^”」』》）)\]}\n]{0,100}|(?<![\w\"])\"[^\"\n]{0,100}|<[a-zA-Z/!|][^<>]{0,300}|\$\$?[^$\n]{1,200}"
-    r"|<(?:script|style)\b(?:[^<]|<(?!/s)){0,20000}|<!--(?:[^-]|-(?!->)){0,5000}|https?://[!-~]{0,2000})\Z"
+    r"(?:[“「『《（(\[{][^”」』》）)\]}\n]{0,100}|(?<![\w\"])\"[^\"\n]{0,100}|<[a-zA-Z/!|][^<>]{0,300}|\$\$?(?![\s\d])[^$\n]{1,200}"
+    r"|(?<![a-z])https?://[!-~]{0,1000})\Z"
 )
+_HIDDEN = (("<!--", "-->"), ("<script", "</script"), ("<style", "</style"))
 
 _CLAUSE = re.compile(r"[，；：、,;:—…)）”」』]+(?![\d”」』)）])\s?")
 _JOINED_WEIGHT, _CRUMB_WEIGHT = 80, 12
@@ -80,8 +81,7 @@ def complete_sentences(buffer: str, limit_characters: int = 400) -> tuple[str, s
     The two always make up the buffer. A remainder without any sentence end gives way at a clause or space once it is longer than
     `limit_characters`.
     """
-    opened = _OPEN.search(buffer, max(0, len(buffer) - 25_000))
-    known = buffer[: opened.start()] if opened else buffer
+    known = buffer[: _open_start(buffer)]
     end = 0
     for position in _boundaries(known + "\0"):
         end = position
@@ -91,6 +91,19 @@ def complete_sentences(buffer: str, limit_characters: int = 400) -> tuple[str, s
     while len(buffer) - end > limit_characters:
         end = _cut_position(buffer, end, limit_characters)
     return buffer[:end], buffer[end:]
+
+
+def _open_start(buffer: str) -> int:
+    """Where something starts that text to come may still close; the buffer's length when nothing is open."""
+    starts = [len(buffer)]
+    opened = _OPEN.search(buffer, max(0, len(buffer) - 2000))
+    if opened:
+        starts.append(opened.start())
+    for opening, closing in _HIDDEN:
+        start = buffer.rfind(opening)
+        if start > buffer.rfind(closing):
+            starts.append(start)
+    return min(starts)
 
 
 def _cut_position(text: str, start: int, limit: int) -> int:

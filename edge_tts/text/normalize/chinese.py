@@ -54,7 +54,7 @@ def normalize(text: str, *, cantonese: bool = False) -> str:
     """A run of Chinese text, Latin words inside it included, as it is read aloud."""
     if _has_work(text):
         text = apply(_CANTONESE_RULES if cantonese else _RULES, text)
-    text = latin.spell(text, plural="s", and_word="和")
+    text = latin.spell(text, plural="'s", and_word="和")
     return _traditional(text) if _TRADITIONAL.search(text) else text
 
 

@@ -41,7 +41,7 @@ def normalize(text: str) -> str:
     """A run of English text as it is read aloud."""
     if _WORK.search(text):
         text = apply(_RULES, text)
-    return latin.spell(text, plural="s", and_word=" and ")
+    return latin.spell(text, plural="'s", and_word=" and ")
 
 
 # --- enclosed, roman ---

@@ -53,7 +53,7 @@ _AMPERSAND = re.compile(r"\s?&\s?")
 
 
 def spell(text: str, *, plural: str, and_word: str) -> str:
-    """The text with initialisms as single letters: "GPUs" -> "G P Us", "ChatGPT" -> "Chat G P T".
+    """The text with initialisms as single letters: "GPUs" -> "G P U's", "ChatGPT" -> "Chat G P T".
 
     plural: what a plural initialism ends in
     and_word: what & between characters other than Latin letters becomes

@@ -20,7 +20,7 @@ _MARKS = str.maketrans(
 _JOINS = re.compile(r"(?<=[A-Za-zÀ-ɏ])-(?=[A-Za-zÀ-ɏ])")
 _SPACED_DASH = re.compile(r"\s-{1,3}\s|-{2,3}")
 _QUOTED_PAUSE = re.compile("》\\s?《|」\\s?「|”\\s?“")
-_PAUSES = re.compile(r"[\s,，、;；:：.。!！?？]*[,，、;；:：.。!！?？][\s,，、;；:：.。!！?？]*")
+_PAUSES = re.compile(r" ?[,，、;；:：.。!！?？][ ,，、;；:：.。!！?？]*")  # single spaces only, by then
 _STRENGTH = {mark: strength for strength, marks in enumerate(("，,、", "；;：:", "。.", "！!", "？?")) for mark in marks}
 _TO_CJK = str.maketrans(",;:.!?", "，；：。！？")
 _TO_LATIN = str.maketrans("，、；：。！？", ",,;:.!?")
