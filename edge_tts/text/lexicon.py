@@ -108,7 +108,7 @@ def parse_reading(word: str, text: str) -> Reading:
     if _HAN_ONLY.fullmatch(word) and all(_SYLLABLE.fullmatch(syllable) for syllable in syllables):
         if len(syllables) != len(word):
             raise ValueError(f"{len(syllables)} syllables for {len(word)} characters")
-        unknown = [syllable for syllable in syllables if syllable not in _syllables()]
+        unknown = [syllable for syllable in syllables if not _is_syllable(syllable)]
         if unknown:
             raise ValueError(f"no such syllable in Mandarin: {', '.join(unknown)}")
         return Reading(pinyin=syllables)
@@ -125,7 +125,7 @@ def numbered_pinyin(syllable: str) -> str:
         else:
             letters += character
     letters = unicodedata.normalize("NFC", letters).replace("u:", "ü").replace("v", "ü")
-    if not tone and letters[-1:].isalpha() and any(letters + tone in _syllables() for tone in "12345"):
+    if not tone and letters[-1:].isalpha() and _is_syllable(letters + "5"):
         tone = "5"
     return letters + tone
 
@@ -183,7 +183,18 @@ def character(syllable: str) -> str:
 
 def homophones(pinyin: Iterable[str]) -> str:
     """Characters that sound so and, where there are such, have no other reading: for voices that read text, not phonemes."""
-    return "".join(_syllables()[syllable][1] or _syllables()[syllable][0] for syllable in pinyin)
+    return "".join(_homophone(syllable) for syllable in pinyin)
+
+
+def _homophone(syllable: str) -> str:
+    table = _syllables()
+    same_tone_first = [syllable, *(syllable[:-1] + tone for tone in "12345")]
+    return next(only or most for most, only in (table[s] for s in same_tone_first if s in table))
+
+
+def _is_syllable(syllable: str) -> bool:
+    """Whether Mandarin has the syllable, in any tone: one may be written as it sounds beside its neighbours."""
+    return any(syllable[:-1] + tone in _syllables() for tone in "12345")
 
 
 @cache
