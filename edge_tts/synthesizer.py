@@ -12,8 +12,11 @@ from edge_tts.audio import AudioChunk
 from edge_tts.bundle import Bundle, VoiceEntry, open_bundle
 from edge_tts.errors import CancelledError, OptionError
 from edge_tts.text import frontend
+from edge_tts.text.lexicon import Lexicon, user_lexicon
+from edge_tts.text.lexicon import load as load_lexicon
 
 SPEED_MIN, SPEED_MAX = 0.5, 2.0
+LEXICON_FILE = "lexicon.txt"
 
 
 @dataclass(frozen=True)
@@ -24,12 +27,14 @@ class SpeechOptions:
     speed: 0.5 (slow) to 2.0 (fast)
     language: primary subtag ("en", "zh", …) or BCP 47 tag that the text is in; None finds out
     seed: makes repeated requests sound the same where speech is sampled
+    lexicon: readings of words, over those of the bundle and the user
     """
 
     speaker: str | None = None
     speed: float = 1.0
     language: str | None = None
     seed: int | None = None
+    lexicon: Lexicon | None = None
 
 
 def load_voice(path: Path | str, *, threads: int = 0, cache_dir: Path | str | None = None, verify: bool = True) -> Voice:
@@ -52,6 +57,7 @@ class Voice:
     def __init__(self, bundle: Bundle, model: models.Model) -> None:
         self.bundle = bundle
         self._model = model
+        self._lexicon = bundle_lexicon(bundle) | user_lexicon()
 
     @property
     def sample_rate(self) -> int:
@@ -71,19 +77,23 @@ class Voice:
         speed: float = 1.0,
         language: str | None = None,
         seed: int | None = None,
+        lexicon: Lexicon | None = None,
     ) -> Iterator[AudioChunk]:
         """Speak `text`: yields one chunk a sentence or less, as soon as it is ready; nothing for text without words.
 
         Options are as in `SpeechOptions`. Raises UnknownVoiceError or OptionError at once, not at the first chunk.
         """
-        return self.utterance(text, SpeechOptions(speaker, speed, language, seed))
+        return self.utterance(text, SpeechOptions(speaker, speed, language, seed, lexicon))
 
     def utterance(self, text: str, options: SpeechOptions) -> Utterance:
         """The state of one request, an iterator of chunks that can be cancelled; raises as `synthesize` does."""
         check_speed(options.speed)
         language = frontend.primary_subtag(options.language) if options.language else None
         delivery = models.Delivery(self.speaker_for(text, options), options.speed, options.seed)
-        sentences = frontend.sentences(text, language=language, limit_characters=self._model.limit_characters)
+        words = self._lexicon | options.lexicon if options.lexicon else self._lexicon
+        sentences = frontend.sentences(
+            text, language=language, limit_characters=self._model.limit_characters, lexicon=words
+        )
         return Utterance(self._model, sentences, delivery)
 
     def speaker_for(self, text: str, options: SpeechOptions) -> VoiceEntry:
@@ -139,6 +149,12 @@ class Utterance:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def bundle_lexicon(bundle: Bundle) -> Lexicon:
+    """The readings that a bundle brings in its `lexicon.txt`, none when it has no such file."""
+    listed = any(entry.path == LEXICON_FILE for entry in bundle.manifest.files)
+    return load_lexicon(bundle.file(LEXICON_FILE)) if listed else Lexicon()
 
 
 def check_speed(speed: float) -> None:

@@ -20,6 +20,8 @@ from edge_tts.errors import BundleError, BusyError, EdgeTTSError, MissingExtraEr
 COMMANDS = {
     "say": "speak text into a file, a pipe or the loudspeaker",
     "voices": "list the voices that are installed",
+    "normalize": "show what will be spoken for a text",
+    "phonemes": "show what a Kokoro voice will be given for a text",
 }
 
 # Exit statuses, after sysexits.h where it has one.

@@ -92,7 +92,7 @@ class KokoroModel:
     ) -> Iterator[AudioChunk]:
         """One chunk a sentence; a sentence with more phonemes than the model takes comes in several."""
         for sentence in sentences:
-            phonemes = self.phonemes(sentence.text, british=delivery.voice.language == "en-GB")
+            phonemes = self.phonemes(sentence.text, british=delivery.voice.language == "en-GB", readings=sentence.readings)
             pieces = [ids for ids in map(self.token_ids, pieces_of(phonemes, MAX_PHONEMES)) if ids]
             for i, ids in enumerate(pieces):
                 if cancelled():

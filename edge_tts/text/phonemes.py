@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
 from edge_tts.errors import MissingExtraError
+from edge_tts.text import WordReading, pinyin
+from edge_tts.text.lexicon import Reading
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +28,55 @@ _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u02b0-\u02ff\u0250-\u02a
 # Full-width marks in a run that English reads.
 _WESTERN_PUNCTUATION = str.maketrans("、，。！？：；．「」『』【】（）《》～", ",,.!?:;.\"\"\"\"()()\"\"~")
 
+# Letters that stand alone, as the front end spells initialisms.
+_LETTER_NAMES = dict(
+    zip(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        "ˈA bˈi sˈi dˈi ˈi ˈɛf ʤˈi ˈAʧ ˈI ʤˈA kˈA ˈɛl ˈɛm ˈɛn ˈO pˈi kjˈu ˈɑɹ ˈɛs tˈi jˈu vˈi dˈʌbᵊlju ˈɛks wˈI zˈi".split(),
+        strict=True,
+    )
+)
+# word -> (what stands before it, what after it, how it is read then); "" is anything.
+_HETERONYMS: dict[str, list[tuple[re.Pattern[str], re.Pattern[str], str]]] = {
+    word: [(re.compile(rf"(?:{before})$", re.I), re.compile(after, re.I), sound) for before, after, sound in cases]
+    for word, cases in {
+        "lead": [
+            ("", r" (?:pipe|pencil|paint|acid|poison|bullet|weight|shot|glass|crystal|ore|mine|batter|apron|solder|roof|foil|level)", "lˈɛd"),
+            (r"\b(?:made of|heavy as|of|contains?|like) ", r"(?: and| in| is| or|[.,;!?]|$)", "lˈɛd"),
+        ],
+        "object": [(r"\b(?:I|we|you|they|will|not|to|may|might|would|n't) ", r"(?! of| in| is| was)", "əbʤˈɛkt")],
+        "tear": [
+            (r"\b(?:to|they|will|don't|not|and|can|could|would) ", "", "tˈɛɹ"),
+            ("", r" (?:it|the|apart|down|up|off|open|his|her|my|your|into)\b", "tˈɛɹ"),
+        ],
+        "tears": [("", r" (?:it|the|apart|down|up|off|open|his|her|my|your)\b", "tˈɛɹz")],
+        "bow": [
+            (r"\b(?:to|a deep|a low|take a|took a|must|and) ", r"(?! tie| and arrow)", "bˈW"),
+            ("", r" (?:to|down|before|low)\b", "bˈW"),
+            (r"\bship's ", "", "bˈW"),
+        ],
+        "bass": [
+            (r"\b(?:a|caught a|striped|sea|big|largemouth) ", r"(?! guitar| player| drum| line| clef| voice| note| singer)", "bˈæs"),
+            ("", r" (?:fish|boat|lake|swam|pond)", "bˈæs"),
+        ],
+        "row": [(r"\b(?:terrible|blazing|furious|awful|noisy) ", r"(?! of)", "ɹˈW")],
+        "sow": [(r"\b(?:the|a|old|fat|mother) ", r"(?: and| with| had| has| fed| is| was|[.,;!?]|$)", "sˈW")],
+        "dove": [
+            (r"\b(?:he|she|I|we|they|who|and|then) ", r"(?= (?:in|into|off|under|down|deep|for|straight)\b)", "dˈOv"),
+            ("", r" (?:into|off|under|headfirst)\b", "dˈOv"),
+        ],
+        "wound": [
+            (r"\b(?:he|she|I|we|they|road|path|river|then|and|was|had) ", r" (?:the|up|it|around|through|along|down|his|her|tight)", "wˈWnd")
+        ],
+        "sewer": [(r"\b(?:skilled|a good|fast) ", "", "sˈOəɹ")],
+        "does": [(r"\b(?:the|two|three|four|several|many|some|bucks and) ", r"(?: are| were| ran| and| graz|[.,;!?]|$)", "dˈOz")],
+    }.items()
+}  # fmt: skip
+_GIVEN = re.compile(
+    r"(?<![\w'])(?P<letters>(?:[A-Z](?: [A-Z])+|[a-z](?: [a-z])+)(?:'?s)?|A)(?![\w'])|\b(?i:" + "|".join(_HETERONYMS) + r")\b"
+)
+_TITLE_CASE = re.compile(r"[A-Z][a-z]+ $")
+
 UnknownWord = Callable[[str, bool], str]
 
 
@@ -38,13 +89,21 @@ class Phonemizer:
     def __init__(self, unknown_word: UnknownWord) -> None:
         self._unknown_word = unknown_word
 
-    def __call__(self, text: str, *, british: bool = False) -> str:
-        """Phonemes of a normalised sentence, scripts mixed as they come; letters of other scripts are dropped and logged."""
-        parts = [self._chinese(run) if is_han else self._english(run, british) for run, is_han in script_runs(text)]
-        return " ".join(part for part in parts if part)
+    def __call__(self, text: str, *, british: bool = False, readings: Sequence[WordReading] = ()) -> str:
+        """Phonemes of a normalised sentence, scripts mixed as they come; letters of other scripts are dropped and logged.
 
-    def _chinese(self, run: str) -> str:
-        return _zh_phonemes(run)
+        readings: words of this text whose reading a lexicon or the text itself gives
+        """
+        parts = []
+        for run, start, kind in _runs(text, readings):
+            if isinstance(kind, WordReading):
+                parts.append(kind.reading.phonemes)
+            elif kind == "han":
+                inside = [r for r in readings if r.reading.pinyin and start <= r.start and r.end <= start + len(run)]
+                parts.append(_zh_phonemes(run, [(r.start - start, r.end - start, r.reading) for r in inside]))
+            else:
+                parts.append(self._english(run, british))
+        return " ".join(part for part in parts if part)
 
     def _english(self, run: str, british: bool) -> str:
         dropped = {c for c in run if _SPEAKABLE_ELSEWHERE.match(c) and not _LATIN.match(c)}
@@ -52,8 +111,12 @@ class Phonemizer:
             log.warning("dropped letters that this voice cannot read: %s", " ".join(sorted(dropped)[:20]))
             run = "".join(c for c in run if c not in dropped)
         g2p = self._british if british else self._american
-        phonemes: str = g2p(run.translate(_WESTERN_PUNCTUATION).strip(), normalize_text=False)
-        return phonemes
+        phonemes = ""
+        for part, given in english_parts(run.translate(_WESTERN_PUNCTUATION).strip(), british=british):
+            phonemes += given or (g2p(part, normalize_text=False) if part.strip() else "")
+            if part[-1:] == " ":
+                phonemes += " "
+        return re.sub(r" +", " ", phonemes).strip()
 
     @cached_property
     def _american(self) -> Any:
@@ -62,6 +125,58 @@ class Phonemizer:
     @cached_property
     def _british(self) -> Any:
         return _hibari(lambda word: self._unknown_word(word, True), british=True)
+
+
+def english_parts(text: str, *, british: bool = False) -> Iterator[tuple[str, str]]:
+    """(part, phonemes or "") of English text: spelled letters and words that context tells have theirs given here.
+
+    hibari takes the letter A for the article, and reads some words of two readings by their commoner one.
+    """
+    start = 0
+    for match in _GIVEN.finditer(text):
+        given = _letters(match, british=british) if match["letters"] else _heteronym(match)
+        if not given:
+            continue
+        if match.start() > start:
+            yield text[start : match.start()], ""
+        space = " " if text[match.end() : match.end() + 1] == " " else ""
+        yield match.group() + space, given
+        start = match.end()
+    if start < len(text):
+        yield text[start:], ""
+
+
+def _letters(match: re.Match[str], *, british: bool) -> str:
+    letters = match["letters"]
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    title = _TITLE_CASE.search(before) and re.match(r" [A-Z][a-z]", after)
+    if letters == "A" and (not before or before.rstrip()[-1:] in ".!?:" or title):
+        return ""  # the article
+    plural = letters[-1] == "s" and letters[-2:-1] not in ("", " ")
+    names = letters[:-1].rstrip("'").split() if plural else letters.split()
+    spoken = ("zˈɛd" if british and name in "Zz" else _LETTER_NAMES[name.upper()] for name in names)
+    return " ".join(spoken) + ("z" if plural else "")
+
+
+def _heteronym(match: re.Match[str]) -> str:
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    for pattern_before, pattern_after, sound in _HETERONYMS[match.group().lower()]:
+        if pattern_before.search(before[-30:]) and pattern_after.match(after):
+            return sound
+    return ""
+
+
+def _runs(text: str, readings: Sequence[WordReading]) -> Iterator[tuple[str, int, str | WordReading]]:
+    """(run, where it starts, "han" or "other" or the phonemes given for it), in order and without loss."""
+    start = 0
+    for given in [*(r for r in readings if r.reading.phonemes), None]:
+        position = start
+        for run, is_han in script_runs(text[start : given.start if given else len(text)]):
+            yield run, position, "han" if is_han else "other"
+            position += len(run)
+        if given:
+            yield text[given.start : given.end], given.start, given
+            start = given.end
 
 
 def script_runs(text: str) -> Iterator[tuple[str, bool]]:
@@ -81,19 +196,19 @@ def _hibari(unknown_word: Callable[[str], str], *, british: bool) -> Any:
 
 @lru_cache(maxsize=1)
 def _misaki() -> Any:
-    """misaki's Chinese reader, its word segmenter kept from talking and from a shared temporary directory."""
+    """misaki's Chinese reader, for its marks and its way from pinyin to phonemes."""
     try:
-        import jieba
         from misaki.zh import ZHG2P
     except ImportError:
         raise MissingExtraError("misaki, which reads Chinese,", "kokoro") from None
-    jieba.setLogLevel(logging.WARNING)
     return ZHG2P
 
 
-def _zh_phonemes(run: str) -> str:
-    """Phonemes of a run of Chinese; misaki's own number reading is not wanted, the text is normalised already."""
+def _zh_phonemes(run: str, readings: Sequence[tuple[int, int, Reading]] = ()) -> str:
+    """Phonemes of a run of Chinese, words apart as misaki writes them; misaki's own number reading is not wanted."""
     reader = _misaki()
-    text = reader.map_punctuation(run)
-    phonemes: str = reader.legacy_call(text) if text else ""
-    return phonemes
+    parts = []
+    for word, syllables in pinyin.words(run, readings):
+        sounds = "".join(reader.py2ipa(syllable) for syllable in syllables if syllable)
+        parts.append(" " + sounds.replace(chr(815), "") if sounds else reader.map_punctuation(word) + " ")
+    return re.sub(r" +(?=[,.!?;:])", "", re.sub(r" {2,}", " ", "".join(parts))).strip()

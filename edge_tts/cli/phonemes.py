@@ -1,0 +1,47 @@
+"""Show the phonemes that a Kokoro voice will be given: reads text from standard input, line by line, and prints each sentence's.
+
+A voice reads English words that are in no dictionary with its own network; here they are shown between question marks.
+
+examples:
+  echo '他还没还钱' | edge-tts phonemes
+  echo '{重庆|chóng qìng}在哪里' | edge-tts phonemes --json
+  echo 'Nguyen speaks' | edge-tts phonemes --lexicon my-lexicon.txt
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from edge_tts.text import frontend, lexicon
+from edge_tts.text.phonemes import Phonemizer
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `edge-tts phonemes`."""
+    parser.add_argument(
+        "--lang", default="auto", choices=("auto", "zh", "en", "ja", "ko", "yue"), help="language of the text (default: auto)"
+    )
+    parser.add_argument("--lexicon", metavar="FILE", help="pronunciation lexicon, over the user's own")
+    parser.add_argument("--british", action="store_true", help="British English")
+    parser.add_argument("--json", action="store_true", help='one object a line: {"text", "sentences": [{"lang", "text", "phonemes"}]}')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Phonemes of standard input; exit status 0."""
+    language = None if args.lang == "auto" else args.lang
+    words = lexicon.user_lexicon() | (lexicon.load(args.lexicon) if args.lexicon else lexicon.Lexicon())
+    phonemizer = Phonemizer(lambda word, british: f"?{word}?")
+    for line in sys.stdin.buffer:
+        text = frontend.decode(line)[0].rstrip("\r\n")
+        spoken = []
+        for sentence in frontend.sentences(text, language=language, lexicon=words):
+            phonemes = phonemizer(sentence.text, british=args.british, readings=sentence.readings)
+            spoken.append({"lang": sentence.language, "text": sentence.text, "phonemes": phonemes})
+        if args.json:
+            print(json.dumps({"text": text, "sentences": spoken}, ensure_ascii=False))
+        else:
+            print(" ".join(sentence["phonemes"] for sentence in spoken))
+        sys.stdout.flush()
+    return 0

@@ -1,0 +1,48 @@
+"""What the languages' rules share: a rule is a pattern with what it becomes; rules run in order, each once over the text.
+
+Patterns start where a run starts (look-behinds) and repeat a bounded number of times, so that none is slower than linear.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+
+Replacement = str | Callable[[re.Match[str]], str]
+Rule = tuple[re.Pattern[str], Replacement]
+
+
+def rule(pattern: str, replacement: Replacement, flags: int = 0) -> Rule:
+    """A rule of a table; digits and letters are ASCII unless written out."""
+    return re.compile(pattern, re.ASCII | flags), replacement
+
+
+def apply(rules: Iterable[Rule], text: str) -> str:
+    """The text after every rule in turn."""
+    for pattern, replacement in rules:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def alternatives(words: Iterable[str]) -> str:
+    """A pattern for any of the words, longest first."""
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+
+
+def number_value(character: str) -> int | None:
+    """The value of an enclosed or roman number character: ① -> 1, Ⅳ -> 4; None for any other."""
+    value = unicodedata.numeric(character, None)
+    return int(value) if value is not None and value == int(value) else None
+
+
+ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+
+
+def roman_value(letters: str) -> int | None:
+    """The value of a well-formed roman numeral in capitals; None for anything else."""
+    if not letters or not _ROMAN.fullmatch(letters):
+        return None
+    values = [ROMAN[letter] for letter in letters]
+    return sum(-value if value < following else value for value, following in zip(values, [*values[1:], 0], strict=True))
