@@ -20,6 +20,7 @@ from edge_tts.errors import BundleError, BusyError, EdgeTTSError, MissingExtraEr
 COMMANDS = {
     "say": "speak text into a file, a pipe or the loudspeaker",
     "voices": "list the voices that are installed",
+    "serve": "speak for other programs, through a socket",
 }
 
 # Exit statuses, after sysexits.h where it has one.

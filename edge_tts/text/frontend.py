@@ -29,3 +29,11 @@ def sentences(text: str, *, language: str | None = None, limit_characters: int =
             part = piece[start : start + limit_characters].strip()
             if any(c.isalnum() for c in part):
                 yield Sentence(part, language or main_language(part))
+
+
+def complete_sentences(buffer: str) -> tuple[str, str]:
+    """Split text that is still arriving into the sentences that are surely complete, and the rest."""
+    end = 0
+    for match in _SENTENCE_END.finditer(buffer):
+        end = match.end()
+    return buffer[:end], buffer[end:]

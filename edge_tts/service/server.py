@@ -1,0 +1,187 @@
+"""The service itself: it owns the scheduler, the listeners and the list of requests, and answers signals.
+
+    systemd or the configuration -> listeners -> one protocol each -> Speech -> scheduler -> Voice
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from edge_tts import errors
+from edge_tts.bundle import Bundle
+from edge_tts.config import Config
+from edge_tts.scheduler import Scheduler, SchedulerLimits, VoiceSlot
+from edge_tts.service import plain_text, systemd
+from edge_tts.service.listening import Listener
+from edge_tts.service.metrics import Metrics
+from edge_tts.service.speech import Speech, SpeechRequest, check_request
+from edge_tts.synthesizer import SpeechOptions
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[["Service", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+# What refusals are called, in answers and in metrics; the first match counts.
+REASONS: tuple[tuple[type[errors.EdgeTTSError], str], ...] = (
+    (errors.BusyError, "busy"),
+    (errors.TooLongError, "too-long"),
+    (errors.TooSlowError, "too-slow"),
+    (errors.UnknownVoiceError, "unknown-voice"),
+    (errors.RequestError, "bad-request"),
+    (errors.CancelledError, "cancelled"),
+    (errors.ServiceError, "unavailable"),
+)
+
+
+def reason(error: errors.EdgeTTSError) -> str:
+    """The one word for an error, the same in every protocol and in the metrics."""
+    return next((word for kind, word in REASONS if isinstance(error, kind)), "failed")
+
+
+class Service:
+    """Serves listeners until it is told to stop."""
+
+    def __init__(self, config: Config, slot: VoiceSlot, metrics: Metrics) -> None:
+        self.config = config
+        self.metrics = metrics
+        limits = config.limits
+        self.scheduler = Scheduler(slot, SchedulerLimits(limits.requests, limits.buffer_s, config.unload_after_s))
+        self._speeches: dict[str, Speech] = {}
+        self._numbers = itertools.count(1)
+        self._connections: set[asyncio.Task[None]] = set()
+        self._stopping = asyncio.Event()
+        self.ready = False
+
+    # What protocols use
+
+    @property
+    def bundle(self) -> Bundle:
+        return self.scheduler.slot.bundle
+
+    def default_request(self) -> SpeechRequest:
+        """A request of which nothing was said yet."""
+        return SpeechRequest(SpeechOptions(speaker=self.config.voice or None, speed=self.config.speed))
+
+    def check(self, request: SpeechRequest) -> None:
+        """Raise what is wrong with the request, before anything was promised for it."""
+        check_request(request, self.bundle)
+        if request.request_id in self._speeches:
+            raise errors.OptionError(f"a request with the id {request.request_id!r} is being spoken; choose another id")
+
+    def open(self, request: SpeechRequest, protocol: str) -> Speech:
+        """Admit a request; use the result as a context manager. Raises RequestError or ServiceError."""
+        self.check(request)
+        request_id = request.request_id or f"{os.getpid()}-{next(self._numbers)}"
+        speech = Speech(replace(request, request_id=request_id), self.scheduler, lambda ended: self._ended(ended, protocol))
+        self._speeches[request_id] = speech
+        self.metrics.queue_depth(len(self._speeches))
+        return speech
+
+    def cancel(self, request_id: str) -> int:
+        """Cancel the request of that id; returns how many there were, 0 or 1."""
+        speech = self._speeches.get(request_id)
+        if speech is None:
+            return 0
+        speech.cancel()
+        return 1
+
+    def refused(self, protocol: str, error: errors.EdgeTTSError) -> str:
+        """Account for a request that was not served; returns the reason's word."""
+        word = reason(error)
+        if not isinstance(error, errors.CancelledError):
+            self.metrics.refusal(protocol, word)
+            logger.warning("refused: %s", error, extra={"protocol": protocol, "reason": word})
+        return word
+
+    def _ended(self, speech: Speech, protocol: str) -> None:
+        del self._speeches[speech.request.request_id]
+        self.metrics.queue_depth(len(self._speeches))
+        times = speech.times
+        latency_s = None if times.first_chunk_s is None else times.first_chunk_s - times.submitted_s
+        self.metrics.request(protocol, speech.outcome, latency_s, times.compute_s, times.audio_s)
+        logger.info(
+            "spoken" if speech.outcome == "done" else speech.outcome,
+            extra={
+                "request_id": speech.request.request_id,
+                "protocol": protocol,
+                "outcome": speech.outcome,
+                "reason": "" if speech.error is None else reason(speech.error),
+                "characters": times.characters,
+                "audio_s": round(times.audio_s, 3),
+                "first_audio_s": None if latency_s is None else round(latency_s, 3),
+                "elapsed_s": round(speech.elapsed_s, 3),
+                "rtf": round(times.compute_s / times.audio_s, 3) if times.audio_s else None,
+            },
+        )
+
+    # Running
+
+    async def run(self, listeners: dict[str, list[Listener]]) -> None:
+        """Serve until `stop`; listeners are closed at the end, those of our own making removed."""
+        self.scheduler.start()
+        try:
+            # Clients that wait are answered before the model is loaded: socat would give up on a connection without a byte.
+            servers = [await self._serve(name, listener) for name, some in listeners.items() for listener in some]
+            if self.config.load == "eager":
+                await asyncio.to_thread(lambda: self.scheduler.slot.voice().warm_up())
+            self.ready = True
+            logger.info("ready")
+            systemd.notify(READY=1, STATUS=f"speaking {self.bundle.manifest.name}")
+            await self._stopping.wait()
+            self.ready = False
+            systemd.notify(STOPPING=1)
+            for server in servers:
+                server.close()
+            await asyncio.to_thread(self.scheduler.stop, self.config.limits.stop_grace_s)
+            await self._end_connections()
+        finally:
+            for some in listeners.values():
+                for listener in some:
+                    listener.close()
+
+    def stop(self) -> None:
+        """Begin to stop: no new requests, sentences that have begun come to their end."""
+        self._stopping.set()
+
+    async def _serve(self, name: str, listener: Listener) -> asyncio.Server:
+        handler = HANDLERS[name]
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            self._connections.add(task)
+            self.metrics.connections(len(self._connections))
+            try:
+                await handler(self, reader, writer)
+            except Exception:  # a connection's edge: logged, and this client alone is cut off
+                logger.exception("a connection failed in an unexpected way", extra={"protocol": name})
+                writer.transport.abort()
+            finally:
+                self._connections.discard(task)
+                self.metrics.connections(len(self._connections))
+
+        return await asyncio.start_unix_server(connected, sock=listener.socket)
+
+    def check_connections(self) -> None:
+        """BusyError when there are more connections than the limit, the asking one included."""
+        limit = self.config.limits.connections
+        if len(self._connections) > limit:
+            raise errors.BusyError(f"busy: {limit} clients are connected, which is the limit; try again in a moment")
+
+    async def _end_connections(self) -> None:
+        """Let connections send what is ready, then cut them off."""
+        if self._connections:
+            _, late = await asyncio.wait(self._connections, timeout=self.config.limits.stop_grace_s)
+            for task in late:
+                task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.gather(*late, return_exceptions=True)
+
+
+HANDLERS: dict[str, Handler] = {"text": plain_text.serve}
