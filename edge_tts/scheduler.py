@@ -20,7 +20,13 @@ from dataclasses import dataclass, field
 
 from edge_tts.audio import AudioChunk
 from edge_tts.bundle import Bundle
-from edge_tts.errors import BusyError, CancelledError, EdgeTTSError, EngineError, ServiceError
+from edge_tts.errors import (
+    BusyError,
+    CancelledError,
+    EdgeTTSError,
+    EngineError,
+    ServiceError,
+)
 from edge_tts.synthesizer import SpeechOptions, Utterance, Voice
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from edge_tts.errors import BundleError, BusyError, CancelledError, EngineError, ServiceError
+from edge_tts.errors import (
+    BundleError,
+    BusyError,
+    CancelledError,
+    EngineError,
+    ServiceError,
+)
 from edge_tts.scheduler import Job, Priority, Scheduler, SchedulerLimits, VoiceSlot
 from edge_tts.synthesizer import SpeechOptions
 from tests.spelling_voice import SpellingModel, spelling_bundle, spelling_voice

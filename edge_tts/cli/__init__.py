@@ -14,7 +14,14 @@ import sys
 from collections.abc import Sequence
 
 from edge_tts import __version__
-from edge_tts.errors import BundleError, BusyError, EdgeTTSError, MissingExtraError, RequestError, ServiceError
+from edge_tts.errors import (
+    BundleError,
+    BusyError,
+    EdgeTTSError,
+    MissingExtraError,
+    RequestError,
+    ServiceError,
+)
 
 # subcommand -> its line in --help; its module is imported only when it is called
 COMMANDS = {

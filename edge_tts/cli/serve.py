@@ -14,6 +14,7 @@ import asyncio
 import logging
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 from edge_tts import bundle, config
@@ -22,9 +23,8 @@ from edge_tts.scheduler import VoiceSlot
 from edge_tts.service import listening, server, systemd
 from edge_tts.service.listening import Listener
 from edge_tts.service.metrics import Metrics
+from edge_tts.service.metrics import create as create_metrics
 from edge_tts.synthesizer import load_voice
-
-logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,18 +33,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     settings = config.from_arguments(args)
+    _log(args.verbose)
+    metrics = create_metrics()
+    slot = _slot(settings, metrics)
     listeners = _listeners(settings.sockets)
-    metrics = Metrics()
-    service = server.Service(settings, _slot(settings, metrics), metrics)
-    asyncio.run(_serve(service, listeners))
+    service = server.Service(settings, slot, metrics)
+
+    def read_again() -> tuple[config.Config, VoiceSlot]:
+        changed = config.from_arguments(args)
+        return changed, _slot(changed, metrics)
+
+    asyncio.run(_serve(service, listeners, read_again))
     return 0
 
 
-async def _serve(service: server.Service, listeners: dict[str, list[Listener]]) -> None:
+async def _serve(
+    service: server.Service,
+    listeners: dict[str, list[Listener]],
+    read_again: Callable[[], tuple[config.Config, VoiceSlot]],
+) -> None:
+    """Run the service with signals: SIGTERM and SIGINT stop it, SIGHUP has it read its configuration again."""
     loop = asyncio.get_running_loop()
+    reloads: set[asyncio.Task[None]] = set()
+
+    def reload() -> None:
+        task = asyncio.create_task(service.reload(read_again))
+        reloads.add(task)
+        task.add_done_callback(reloads.discard)
+
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, service.stop)
+    loop.add_signal_handler(signal.SIGHUP, reload)
     await service.run(listeners)
+
+
+def _log(verbose: int) -> None:
+    """Log to the journal with fields where standard error leads there, else in lines."""
+    handler: logging.Handler
+    if systemd.logs_to_journal():
+        handler = systemd.JournalHandler()
+    else:
+        handler = logging.StreamHandler()
+        handler.setFormatter(systemd.FieldsFormatter("%(asctime)s %(levelname)s %(message)s"))
+    level = logging.DEBUG if verbose else logging.INFO
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("edge_tts").setLevel(level)
 
 
 def _slot(settings: config.Config, metrics: Metrics) -> VoiceSlot:

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import logging
 import os
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -96,7 +97,7 @@ class Service:
         word = reason(error)
         if not isinstance(error, errors.CancelledError):
             self.metrics.refusal(protocol, word)
-            logger.warning("refused: %s", error, extra={"protocol": protocol, "reason": word})
+            logger.warning("refused: %s", error, extra={"fields": {"protocol": protocol, "reason": word}})
         return word
 
     def _ended(self, speech: Speech, protocol: str) -> None:
@@ -108,15 +109,17 @@ class Service:
         logger.info(
             "spoken" if speech.outcome == "done" else speech.outcome,
             extra={
-                "request_id": speech.request.request_id,
-                "protocol": protocol,
-                "outcome": speech.outcome,
-                "reason": "" if speech.error is None else reason(speech.error),
-                "characters": times.characters,
-                "audio_s": round(times.audio_s, 3),
-                "first_audio_s": None if latency_s is None else round(latency_s, 3),
-                "elapsed_s": round(speech.elapsed_s, 3),
-                "rtf": round(times.compute_s / times.audio_s, 3) if times.audio_s else None,
+                "fields": {
+                    "request_id": speech.request.request_id,
+                    "protocol": protocol,
+                    "reason": None if speech.error is None else reason(speech.error),
+                    "characters": times.characters,
+                    "audio_s": round(times.audio_s, 3),
+                    "first_audio_s": None if latency_s is None else round(latency_s, 3),
+                    "elapsed_s": round(speech.elapsed_s, 3),
+                    "rtf": round(times.compute_s / times.audio_s, 3) if times.audio_s else None,
+                    "text": "".join(speech.texts) if self.config.log_text else None,
+                }
             },
         )
 
@@ -125,25 +128,61 @@ class Service:
     async def run(self, listeners: dict[str, list[Listener]]) -> None:
         """Serve until `stop`; listeners are closed at the end, those of our own making removed."""
         self.scheduler.start()
+        background = [asyncio.create_task(self._feed_watchdog())]
         try:
             # Clients that wait are answered before the model is loaded: socat would give up on a connection without a byte.
             servers = [await self._serve(name, listener) for name, some in listeners.items() for listener in some]
             if self.config.load == "eager":
-                await asyncio.to_thread(lambda: self.scheduler.slot.voice().warm_up())
+                await asyncio.to_thread(_warm_up, self.scheduler.slot)
             self.ready = True
-            logger.info("ready")
-            systemd.notify(READY=1, STATUS=f"speaking {self.bundle.manifest.name}")
+            self._say_ready()
             await self._stopping.wait()
             self.ready = False
-            systemd.notify(STOPPING=1)
+            systemd.notify(STOPPING=1, STATUS="finishing the sentences that have begun")
             for server in servers:
                 server.close()
             await asyncio.to_thread(self.scheduler.stop, self.config.limits.stop_grace_s)
             await self._end_connections()
         finally:
+            for task in background:
+                task.cancel()
             for some in listeners.values():
                 for listener in some:
                     listener.close()
+        logger.info("stopped")
+
+    def _say_ready(self) -> None:
+        manifest = self.bundle.manifest
+        self.metrics.bundle(manifest)
+        logger.info("ready", extra={"fields": {"bundle": manifest.name, "family": manifest.family, "load": self.config.load}})
+        systemd.notify(READY=1, STATUS=f"speaking with {manifest.name}, {len(manifest.voices)} voices")
+
+    async def reload(self, read: Callable[[], tuple[Config, VoiceSlot]]) -> None:
+        """Take over what `read` gives. Requests under way end as they began; an error in it leaves everything as it was."""
+        systemd.notify(RELOADING=1, MONOTONIC_USEC=time.monotonic_ns() // 1000)
+        try:
+            config, slot = await asyncio.to_thread(read)
+            if slot.bundle == self.bundle and config.threads == self.config.threads:
+                slot = self.scheduler.slot
+            elif config.load == "eager":
+                await asyncio.to_thread(_warm_up, slot)
+        except errors.EdgeTTSError as error:
+            logger.error("not reloaded, going on as before: %s", error)
+        else:
+            self.config = config
+            limits = config.limits
+            self.scheduler.limits = SchedulerLimits(limits.requests, limits.buffer_s, config.unload_after_s)
+            self.scheduler.replace(slot)
+            logger.info("reloaded")
+        self._say_ready()
+
+    async def _feed_watchdog(self) -> None:
+        """Tell systemd that all is well, but only while the worker is not stuck in a step: then a restart is the remedy."""
+        period_s = systemd.watchdog_s()
+        while period_s is not None:
+            if self.scheduler.alive and self.scheduler.stuck_for_s() < period_s / 2:
+                systemd.notify(WATCHDOG=1)
+            await asyncio.sleep(period_s / 4)
 
     def stop(self) -> None:
         """Begin to stop: no new requests, sentences that have begun come to their end."""
@@ -160,7 +199,7 @@ class Service:
             try:
                 await handler(self, reader, writer)
             except Exception:  # a connection's edge: logged, and this client alone is cut off
-                logger.exception("a connection failed in an unexpected way", extra={"protocol": name})
+                logger.exception("a connection failed in an unexpected way", extra={"fields": {"protocol": name}})
                 writer.transport.abort()
             finally:
                 self._connections.discard(task)
@@ -182,6 +221,10 @@ class Service:
                 task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.gather(*late, return_exceptions=True)
+
+
+def _warm_up(slot: VoiceSlot) -> None:
+    slot.voice().warm_up()
 
 
 HANDLERS: dict[str, Handler] = {"text": plain_text.serve}

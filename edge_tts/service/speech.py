@@ -101,6 +101,7 @@ class Speech:
     def __init__(self, request: SpeechRequest, scheduler: Scheduler, on_end: Callable[[Speech], None]) -> None:
         self.request = request
         self.sample_rate = scheduler.slot.bundle.manifest.sample_rate
+        self.texts: list[str] = []
         self.outcome = "open"  # then one of: done, cancelled, failed
         self.error: EdgeTTSError | None = None
         self._on_end = on_end
@@ -122,6 +123,7 @@ class Speech:
     def feed(self, text: str) -> None:
         """Add whole sentences."""
         if text:
+            self.texts.append(text)
             self._job.feed(text)
 
     def finish(self) -> None:
