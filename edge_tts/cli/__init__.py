@@ -28,6 +28,10 @@ COMMANDS = {
     "say": "speak text into a file, a pipe or the loudspeaker",
     "voices": "list the voices that are installed",
     "serve": "speak for other programs, through a socket",
+    "status": "show how a running service is doing",
+    "config": "print the service's configuration",
+    "install-unit": "install the systemd units",
+    "doctor": "check this machine, the voices and the service",
 }
 
 # Exit statuses, after sysexits.h where it has one.

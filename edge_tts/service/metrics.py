@@ -85,7 +85,9 @@ class PrometheusMetrics(Metrics):
         )
         self._audio = Counter("edge_tts_audio_seconds", "Audio spoken", registry=registry)
         self._compute = Counter("edge_tts_compute_seconds", "Time spent speaking it", registry=registry)
-        self._runaways = Counter("edge_tts_runaways_retried", "Sentences spoken again because they did not end", registry=registry)
+        self._runaways = Counter(
+            "edge_tts_runaways_retried", "Sentences spoken again because they did not end", registry=registry
+        )
         self._model_events = Counter("edge_tts_model_events", "Loads and unloads of the model", ["event"], registry=registry)
         self._model_loaded = Gauge("edge_tts_model_loaded", "1 while the model is in memory", registry=registry)
         self._model_load = Gauge("edge_tts_model_load_seconds", "What the last load took", registry=registry)
