@@ -1,4 +1,7 @@
-"""Audio as data: chunks of samples, PCM16, WAV headers, and other file formats through soundfile."""
+"""Audio as data: chunks of samples, PCM16, WAV headers, and other file formats through soundfile.
+
+numpy is imported where it is used: a service that systemd starts for a waiting client has half a second for its first byte.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from edge_tts.errors import OptionError
 
 if TYPE_CHECKING:
+    import numpy as np
     import soundfile
     from numpy.typing import NDArray
 
@@ -59,6 +61,8 @@ class AudioChunk:
 
 def to_pcm16(samples: NDArray[np.float32]) -> bytes:
     """Float samples as little-endian 16-bit PCM, clipped to the range rather than wrapped."""
+    import numpy as np
+
     return (np.clip(samples, -1.0, 1.0) * 32767.0).round().astype("<i2").tobytes()
 
 
@@ -87,6 +91,8 @@ def check_format(name: str) -> str:
 
 def encode(samples: NDArray[np.float32], sample_rate: int, audio_format: str) -> bytes:
     """A whole file of that format in memory, with true lengths in its header."""
+    import numpy as np
+
     check_format(audio_format)
     if audio_format == "pcm":
         return to_pcm16(samples)
@@ -106,6 +112,8 @@ def encode(samples: NDArray[np.float32], sample_rate: int, audio_format: str) ->
 
 def _resampled(samples: NDArray[np.float32], rate: int, target: int) -> tuple[NDArray[np.float32], int]:
     """Band-limited change of rate through the spectrum of the whole signal."""
+    import numpy as np
+
     n_out = round(len(samples) * target / rate)
     spectrum = np.fft.rfft(samples)
     out = np.zeros(n_out // 2 + 1, dtype=spectrum.dtype)
@@ -116,6 +124,8 @@ def _resampled(samples: NDArray[np.float32], rate: int, target: int) -> tuple[ND
 
 def concatenate(chunks: Iterable[AudioChunk], sample_rate: int) -> NDArray[np.float32]:
     """All samples of the chunks in order; an empty array when there are none."""
+    import numpy as np
+
     parts = [chunk.samples for chunk in chunks]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
 
@@ -148,6 +158,8 @@ class Encoder:
         return wav_header(self.sample_rate) if self.audio_format == "wav" else b""
 
     def add(self, chunk: AudioChunk) -> bytes:
+        import numpy as np
+
         if self.pads:
             return self.begin() + to_pcm16(chunk.samples)
         samples = chunk.samples
@@ -167,6 +179,8 @@ class Encoder:
 
     def finish(self) -> bytes:
         """The rest of the file; of one without audio all of it, with true sizes."""
+        import numpy as np
+
         if self.audio_format == "flac" and self._held:
             return encode(np.concatenate(self._held), self.sample_rate, "flac")
         if self._held:

@@ -62,6 +62,7 @@ class VoiceSlot:
         self._on_change = on_change or (lambda event, seconds: None)
         self._lock = threading.Lock()
         self._voice: Voice | None = None
+        self.warm = False  # whether it has spoken since it was loaded: the first time loads dictionaries, too
 
     @property
     def loaded(self) -> bool:
@@ -76,12 +77,18 @@ class VoiceSlot:
                 self._on_change("load", time.monotonic() - began_s)
             return self._voice
 
+    def warm_up(self) -> None:
+        """Load the voice, and have it speak a word to nobody."""
+        self.voice().warm_up()
+        self.warm = True
+
     def unload(self) -> None:
         """Let go of the model's memory, and give it back to the system."""
         with self._lock:
             if self._voice is None:
                 return
             self._voice = None
+            self.warm = False
             began_s = time.monotonic()
             gc.collect()
             _trim_heap()
@@ -125,6 +132,11 @@ class Job:
     _utterance: Utterance | None = None
     _chunks: deque[AudioChunk] = field(default_factory=deque)
     _buffered_s: float = 0.0
+
+    @property
+    def warm(self) -> bool:
+        """Whether its first sound has nothing to wait for but other requests."""
+        return self.slot.warm
 
     def feed(self, text: str) -> None:
         """Add text to be spoken: whole sentences, as the seams between pieces are ends of sentences."""
@@ -326,6 +338,7 @@ class Scheduler:
         with self._changed:
             self._step_began_s = None
             if chunk is not None:
+                job.slot.warm = True
                 job.deliver(chunk)
             if error is not None or job.spoken():
                 self._end(job, error)

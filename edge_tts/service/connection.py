@@ -27,9 +27,13 @@ class Outgoing:
         self.begun = False
         writer.transport.set_write_buffer_limits(high=4 * BLOCK_BYTES)
 
+    @property
+    def descriptor(self) -> int:
+        return self._socket.fileno()
+
     def check_client(self) -> None:
         """CancelledError when the client has closed both directions: asyncio stops watching after the end of its text."""
-        if self._poll.poll(0) or self._writer.transport.is_closing():
+        if self._writer.transport.is_closing() or self._poll.poll(0):
             raise CancelledError("the client has left")
 
     async def write(self, data: bytes) -> None:

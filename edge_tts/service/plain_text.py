@@ -162,11 +162,35 @@ class _Conversation:
                 await self._out.write(encoder.begin())
             feeding = asyncio.create_task(_feed(speech, self._incoming, text))
             try:
-                await _deliver(speech, encoder, self._out)
+                await self._deliver(speech, encoder)
             finally:
                 feeding.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await feeding
+
+    async def _deliver(self, speech: Speech, encoder: Encoder) -> None:
+        """Send the audio as it comes, and silence where none is due yet."""
+        pad = silence_pcm16(speech.sample_rate, PAD_S)
+        if speech.warm or not encoder.pads:
+            chunk = await self._chunk(speech, encoder, pad)
+        else:
+            await self._out.write(encoder.begin())
+            with self._service.kept_alive(self._out, pad):
+                chunk = await self._chunk(speech, encoder, b"")
+        while chunk is not None:
+            await self._out.write(await _encoded(encoder, chunk))
+            chunk = await self._chunk(speech, encoder, pad if chunk.ends_sentence else b"")
+        await self._out.write(await _encoded(encoder, None))
+
+    async def _chunk(self, speech: Speech, encoder: Encoder, pad: bytes) -> AudioChunk | None:
+        """The next chunk; while it does not come, `pad` is sent in its place."""
+        while True:
+            try:
+                return await speech.chunk(PAD_EVERY_S)
+            except TimeoutError:
+                self._out.check_client()
+                if pad and encoder.pads:
+                    await self._out.write(encoder.begin() + pad)
 
     async def _first_words(self) -> str:
         """The text up to where it is known to hold words, so that a header is not sent for nothing."""
@@ -206,24 +230,6 @@ async def _feed(speech: Speech, incoming: Incoming, text: str) -> None:
     except Exception as error:  # a task's edge: forwarded to the task that waits for the audio
         logger.exception("reading a text failed in an unexpected way")
         speech.cancel(errors.ServiceError(f"unexpected {type(error).__name__}: {error}"))
-
-
-async def _deliver(speech: Speech, encoder: Encoder, out: Outgoing) -> None:
-    """Send the audio as it comes, and silence where none is due yet."""
-    between_sentences = True
-    while True:
-        try:
-            chunk = await speech.chunk(PAD_EVERY_S)
-        except TimeoutError:
-            out.check_client()
-            if between_sentences and encoder.pads:
-                await out.write(encoder.begin() + silence_pcm16(speech.sample_rate, PAD_S))
-            continue
-        if chunk is None:
-            await out.write(await _encoded(encoder, None))
-            return
-        between_sentences = chunk.ends_sentence
-        await out.write(await _encoded(encoder, chunk))
 
 
 async def _encoded(encoder: Encoder, chunk: AudioChunk | None) -> bytes:

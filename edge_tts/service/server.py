@@ -11,7 +11,7 @@ import itertools
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 
 from edge_tts import errors
@@ -19,6 +19,8 @@ from edge_tts.bundle import Bundle
 from edge_tts.config import Config
 from edge_tts.scheduler import Scheduler, SchedulerLimits, VoiceSlot
 from edge_tts.service import plain_text, systemd
+from edge_tts.service.connection import Outgoing
+from edge_tts.service.keepalive import Keepalive
 from edge_tts.service.listening import Listener
 from edge_tts.service.metrics import Metrics
 from edge_tts.service.speech import Speech, SpeechRequest, check_request
@@ -58,6 +60,8 @@ class Service:
         self._connections: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
         self.ready = False
+        self._keepalive: Keepalive | None = None
+        self._kept_alive: set[int] = set()
 
     # What protocols use
 
@@ -83,6 +87,23 @@ class Service:
         self._speeches[request_id] = speech
         self.metrics.queue_depth(len(self._speeches))
         return speech
+
+    @contextlib.contextmanager
+    def kept_alive(self, out: Outgoing, silence: bytes) -> Iterator[None]:
+        """Have silence written to a connection by another process, as long as this one may be busy loading."""
+        if self._keepalive is None:
+            self._keepalive = Keepalive(silence)
+        number = next(self._numbers)
+        self._kept_alive.add(number)
+        try:
+            self._keepalive.add(number, out.descriptor)
+            yield
+        finally:
+            self._keepalive.remove(number)
+            self._kept_alive.discard(number)
+            if not self._kept_alive and self.scheduler.slot.warm:
+                self._keepalive.close()
+                self._keepalive = None
 
     def cancel(self, request_id: str) -> int:
         """Cancel the request of that id; returns how many there were, 0 or 1."""
@@ -133,7 +154,7 @@ class Service:
             # Clients that wait are answered before the model is loaded: socat would give up on a connection without a byte.
             servers = [await self._serve(name, listener) for name, some in listeners.items() for listener in some]
             if self.config.load == "eager":
-                await asyncio.to_thread(_warm_up, self.scheduler.slot)
+                await asyncio.to_thread(self.scheduler.slot.warm_up)
             self.ready = True
             self._say_ready()
             await self._stopping.wait()
@@ -146,6 +167,8 @@ class Service:
         finally:
             for task in background:
                 task.cancel()
+            if self._keepalive is not None:
+                self._keepalive.close()
             for some in listeners.values():
                 for listener in some:
                     listener.close()
@@ -165,7 +188,7 @@ class Service:
             if slot.bundle == self.bundle and config.threads == self.config.threads:
                 slot = self.scheduler.slot
             elif config.load == "eager":
-                await asyncio.to_thread(_warm_up, slot)
+                await asyncio.to_thread(slot.warm_up)
         except errors.EdgeTTSError as error:
             logger.error("not reloaded, going on as before: %s", error)
         else:
@@ -221,10 +244,6 @@ class Service:
                 task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.gather(*late, return_exceptions=True)
-
-
-def _warm_up(slot: VoiceSlot) -> None:
-    slot.voice().warm_up()
 
 
 HANDLERS: dict[str, Handler] = {"text": plain_text.serve}

@@ -113,6 +113,11 @@ class Speech:
     def times(self) -> JobTimes:
         return self._job.times
 
+    @property
+    def warm(self) -> bool:
+        """Whether the voice is loaded and has spoken, so that this process will not be too busy to write silence."""
+        return self._job.warm
+
     def _notify(self) -> None:
         """Called by the worker: wake the task that waits."""
         try:
