@@ -93,9 +93,9 @@ def _listeners(sockets: config.Sockets) -> dict[str, list[Listener]]:
     """systemd's sockets by name, or else those of the configuration."""
     handed_over = systemd.listening_sockets()
     if handed_over:
-        unknown = ", ".join(sorted(set(handed_over) - set(server.HANDLERS)))
+        unknown = ", ".join(sorted(set(handed_over) - set(server.PROTOCOLS)))
         if unknown:
-            known = ", ".join(server.HANDLERS)
+            known = ", ".join(server.PROTOCOLS)
             raise ServiceError(f"systemd hands over a socket named {unknown!r}; set its FileDescriptorName= to one of: {known}")
         return {name: [Listener(each) for each in some] for name, some in handed_over.items()}
     addresses = {"text": sockets.text, "http": sockets.http, "wyoming": sockets.wyoming}

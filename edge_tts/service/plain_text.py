@@ -41,7 +41,7 @@ async def serve(service: Service, reader: asyncio.StreamReader, writer: asyncio.
     """Serve one connection; returns when it has ended. Never raises what the client alone is to blame for."""
     out = Outgoing(writer, service.config.limits.read_timeout_s)
     try:
-        service.check_connections()
+        service.enter(writer)
         await _Conversation(service, Incoming(reader, service.config.limits), out).run()
     except errors.EdgeTTSError as error:
         reason = service.refused("text", error)

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import logging
 import os
+import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
@@ -57,7 +58,8 @@ class Service:
         self.scheduler = Scheduler(slot, SchedulerLimits(limits.requests, limits.buffer_s, config.unload_after_s))
         self._speeches: dict[str, Speech] = {}
         self._numbers = itertools.count(1)
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: set[object] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
         self.ready = False
         self._keepalive: Keepalive | None = None
@@ -152,7 +154,7 @@ class Service:
         background = [asyncio.create_task(self._feed_watchdog())]
         try:
             # Clients that wait are answered before the model is loaded: socat would give up on a connection without a byte.
-            servers = [await self._serve(name, listener) for name, some in listeners.items() for listener in some]
+            servers = [await self._listen(name, listener) for name, some in listeners.items() for listener in some]
             if self.config.load == "eager":
                 await asyncio.to_thread(self.scheduler.slot.warm_up)
             self.ready = True
@@ -211,39 +213,74 @@ class Service:
         """Begin to stop: no new requests, sentences that have begun come to their end."""
         self._stopping.set()
 
-    async def _serve(self, name: str, listener: Listener) -> asyncio.Server:
-        handler = HANDLERS[name]
+    async def _listen(self, name: str, listener: Listener) -> asyncio.Server:
+        """Serve a protocol on a listener."""
+        factory = _protocol_factory(self, name)
+        loop = asyncio.get_running_loop()
+        if listener.socket.family == socket.AF_UNIX:
+            return await loop.create_unix_server(factory, sock=listener.socket)
+        return await loop.create_server(factory, sock=listener.socket)
 
-        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            self._connections.add(task)
-            self.metrics.connections(len(self._connections))
-            try:
-                await handler(self, reader, writer)
-            except Exception:  # a connection's edge: logged, and this client alone is cut off
-                logger.exception("a connection failed in an unexpected way", extra={"fields": {"protocol": name}})
-                writer.transport.abort()
-            finally:
-                self._connections.discard(task)
-                self.metrics.connections(len(self._connections))
+    async def serve_connection(
+        self, name: str, handler: Handler, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Serve one connection of a protocol that is written with streams."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            await handler(self, reader, writer)
+        except Exception:  # a connection's edge: logged, and this client alone is cut off
+            logger.exception("a connection failed in an unexpected way", extra={"fields": {"protocol": name}})
+            writer.transport.abort()
+        finally:
+            self._tasks.discard(task)
+            self.leave(writer)
 
-        return await asyncio.start_unix_server(connected, sock=listener.socket)
-
-    def check_connections(self) -> None:
-        """BusyError when there are more connections than the limit, the asking one included."""
+    def enter(self, connection: object) -> None:
+        """Count a connection. Raises BusyError when there are more than the limit; it is to `leave` all the same."""
+        self._connections.add(connection)
+        self.metrics.connections(len(self._connections))
         limit = self.config.limits.connections
         if len(self._connections) > limit:
             raise errors.BusyError(f"busy: {limit} clients are connected, which is the limit; try again in a moment")
 
+    def leave(self, connection: object) -> None:
+        self._connections.discard(connection)
+        self.metrics.connections(len(self._connections))
+
     async def _end_connections(self) -> None:
         """Let connections send what is ready, then cut them off."""
-        if self._connections:
-            _, late = await asyncio.wait(self._connections, timeout=self.config.limits.stop_grace_s)
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=self.config.limits.stop_grace_s)
             for task in late:
                 task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.gather(*late, return_exceptions=True)
 
 
-HANDLERS: dict[str, Handler] = {"text": plain_text.serve}
+PROTOCOLS = ("text", "http", "wyoming")
+
+
+def _protocol_factory(service: Service, name: str) -> Callable[[], asyncio.BaseProtocol]:
+    """What makes the protocol object of each connection. Raises MissingExtraError for one that is not installed."""
+    if name == "http":
+        from edge_tts.service import http
+
+        factory: Callable[[], asyncio.BaseProtocol] = http.protocol_factory(service)
+        return factory
+    if name == "wyoming":
+        from edge_tts.service import wyoming
+
+        limit_bytes = 2 * service.config.limits.text_bytes + 4096  # a text in JSON, and what is around it
+        return _stream_factory(service, name, wyoming.serve, lambda: wyoming.BoundedReader(limit_bytes))
+    return _stream_factory(service, name, plain_text.serve, asyncio.StreamReader)
+
+
+def _stream_factory(
+    service: Service, name: str, handler: Handler, make_reader: Callable[[], asyncio.StreamReader]
+) -> Callable[[], asyncio.BaseProtocol]:
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await service.serve_connection(name, handler, reader, writer)
+
+    return lambda: asyncio.StreamReaderProtocol(make_reader(), connected)

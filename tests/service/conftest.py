@@ -16,8 +16,8 @@ from edge_tts import config as configuration
 from edge_tts.config import Config
 from edge_tts.scheduler import VoiceSlot
 from edge_tts.service import listening
-from edge_tts.service.metrics import Metrics
-from edge_tts.service.server import HANDLERS, Service
+from edge_tts.service.metrics import create as create_metrics
+from edge_tts.service.server import PROTOCOLS, Service
 from tests.spelling_voice import SpellingModel, spelling_bundle, spelling_voice
 
 
@@ -75,10 +75,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
         directory.mkdir()
         model = model or SpellingModel()
         config: Config = configuration.parse(toml, "test.toml")
-        metrics = Metrics()
+        metrics = create_metrics()
         slot = VoiceSlot(spelling_bundle(), lambda: spelling_voice(model), metrics.model)
         one = Running(Service(config, slot, metrics), model, directory)
-        listeners = {name: [listening.listen(str(one.socket(name)))] for name in HANDLERS}
+        listeners = {name: [listening.listen(str(one.socket(name)))] for name in PROTOCOLS}
         thread = threading.Thread(target=lambda: one.loop.run_until_complete(one.service.run(listeners)), daemon=True)
         thread.start()
         running.append((one, thread))
