@@ -7,6 +7,7 @@
     │   ├── UnknownVoiceError
     │   ├── OptionError      an option's name or value
     │   ├── TooLongError     more text than the limit
+    │   ├── TooSlowError     the client sends or reads too slowly
     │   └── BusyError        the queue is full; try again
     ├── CancelledError       the request was cancelled by whoever made it
     ├── ServiceError         a socket or a service could not be set up or reached
@@ -47,6 +48,10 @@ class OptionError(RequestError):
 
 class TooLongError(RequestError):
     """More text than the limit allows."""
+
+
+class TooSlowError(RequestError):
+    """The client sends its text, or takes its audio, too slowly."""
 
 
 class BusyError(RequestError):

@@ -44,7 +44,11 @@ def load_voice(path: Path | str, *, threads: int = 0, cache_dir: Path | str | No
     cache_dir: where compiled graphs are kept; by default the user's cache directory
     Raises BundleError or EngineError.
     """
-    from edge_tts.engine import Engine, EngineOptions, default_cache_dir  # OpenVINO loads only when a voice does
+    from edge_tts.engine import (  # OpenVINO loads only when a voice does
+        Engine,
+        EngineOptions,
+        default_cache_dir,
+    )
 
     bundle = open_bundle(path, verify=verify)
     options = EngineOptions(threads=threads, cache_dir=Path(cache_dir) if cache_dir else default_cache_dir())

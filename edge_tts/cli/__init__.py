@@ -14,7 +14,14 @@ import sys
 from collections.abc import Sequence
 
 from edge_tts import __version__
-from edge_tts.errors import BundleError, BusyError, EdgeTTSError, MissingExtraError, RequestError, ServiceError
+from edge_tts.errors import (
+    BundleError,
+    BusyError,
+    EdgeTTSError,
+    MissingExtraError,
+    RequestError,
+    ServiceError,
+)
 
 # subcommand -> its line in --help; its module is imported only when it is called
 COMMANDS = {
@@ -22,6 +29,11 @@ COMMANDS = {
     "voices": "list the voices that are installed",
     "normalize": "show what will be spoken for a text",
     "phonemes": "show what a Kokoro voice will be given for a text",
+    "serve": "speak for other programs, through a socket",
+    "status": "show how a running service is doing",
+    "config": "print the service's configuration",
+    "install-unit": "install the systemd units",
+    "doctor": "check this machine, the voices and the service",
 }
 
 # Exit statuses, after sysexits.h where it has one.

@@ -1,0 +1,202 @@
+"""Check what this machine, the installed voices and a running service need, and say what to do about what is wrong.
+
+Exit status 0 means that nothing is broken; warnings are things that work, but could work better.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from edge_tts import __version__, bundle, client, config
+from edge_tts.errors import EdgeTTSError
+from edge_tts.service import units
+
+Grade = Literal["ok", "warning", "broken"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; `remedy` is empty where there is nothing to do."""
+
+    grade: Grade
+    subject: str
+    message: str
+    remedy: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--bundle", help="check this bundle instead of all that are installed")
+    parser.add_argument("--socket", help="check the service there instead of at the default places")
+
+
+def run(args: argparse.Namespace) -> int:
+    checks: list[Callable[[], Iterator[Finding]]] = [
+        package,
+        processor,
+        engine,
+        lambda: bundles(args.bundle),
+        cache,
+        configuration,
+        lambda: service(args.socket),
+        installed_units,
+    ]
+    broken = False
+    for check in checks:
+        for finding in check():
+            broken = broken or finding.grade == "broken"
+            print(f"{finding.grade:8}{finding.subject}: {finding.message}")
+            if finding.remedy:
+                print(f"{'':8}-> {finding.remedy}")
+    return 1 if broken else 0
+
+
+def package() -> Iterator[Finding]:
+    """The name clash, and the parts that are optional."""
+    yield Finding("ok", "package", f"edge-tts-openvino {__version__}, Python {sys.version.split()[0]}")
+    if _distribution("edge-tts"):
+        yield Finding(
+            "broken", "package", "the unrelated package 'edge-tts' is installed over it",
+            "pip uninstall -y edge-tts edge-tts-openvino && pip install edge-tts-openvino",
+        )  # fmt: skip
+    command = shutil.which("edge-tts")
+    if command and Path(command).resolve().parent != Path(sys.executable).parent.resolve():
+        yield Finding(
+            "warning", "package", f"the command edge-tts on your PATH is {command}, not the one of this Python",
+            f"call {sys.executable} -m edge_tts, or put {Path(sys.executable).parent} first in PATH",
+        )  # fmt: skip
+    missing = [name for name in ("starlette", "uvicorn", "wyoming", "prometheus_client") if not importlib.util.find_spec(name)]
+    if missing:
+        yield Finding(
+            "warning", "package", f"no HTTP, Wyoming or metrics: {', '.join(missing)} not installed",
+            "pip install 'edge-tts-openvino[service]', if you want them",
+        )  # fmt: skip
+
+
+def _distribution(name: str) -> bool:
+    try:
+        importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> Iterator[Finding]:
+    """Instruction sets that decide whether and how fast int8 graphs run."""
+    try:
+        text = cpuinfo.read_text(encoding="utf-8")
+    except OSError:
+        yield Finding("warning", "CPU", f"{cpuinfo} cannot be read, so its features are not known")
+        return
+    lines = dict(line.split(":", 1) for line in text.split("\n\n")[0].splitlines() if ":" in line)
+    values = {name.strip(): value.strip() for name, value in lines.items()}
+    flags = set(values.get("flags", "").split())
+    name = values.get("model name", "unknown")
+    if "sse4_2" not in flags:
+        yield Finding("broken", "CPU", f"{name} lacks SSE 4.2, which OpenVINO needs", "use another machine")
+    elif "avx2" not in flags:
+        yield Finding("warning", "CPU", f"{name} lacks AVX2; speech is slow", "expect speech slower than real time")
+    else:
+        int8 = next((f for f in ("amx_int8", "avx512_vnni", "avx_vnni") if f in flags), None)
+        speed = f"{int8} for int8" if int8 else "no VNNI, so int8 is slower"
+        yield Finding("ok", "CPU", f"{name}, {os.cpu_count()} threads, AVX2, {speed}")
+
+
+def engine() -> Iterator[Finding]:
+    """Whether OpenVINO loads and finds the CPU."""
+    try:
+        from edge_tts.engine import Engine
+
+        Engine()
+    except (ImportError, RuntimeError, OSError) as error:
+        yield Finding("broken", "OpenVINO", f"does not load: {error}", "pip install --force-reinstall openvino")
+    else:
+        yield Finding("ok", "OpenVINO", importlib.metadata.version("openvino"))
+
+
+def bundles(given: str | None) -> Iterator[Finding]:
+    """Every file of every bundle against its hash."""
+    try:
+        paths = [bundle.find(given)] if given else bundle.installed() or [bundle.find(None)]
+    except EdgeTTSError as error:
+        yield Finding("broken", "voices", str(error))
+        return
+    for path in paths:
+        try:
+            manifest = bundle.open_bundle(path, verify=True).manifest
+        except EdgeTTSError as error:
+            yield Finding("broken", "voices", str(error))
+        else:
+            size_mb = sum(entry.size for entry in manifest.files) / 1e6
+            contents = f"{manifest.family}, {len(manifest.voices)} voices, {size_mb:.0f} MB, hashes right"
+            yield Finding("ok", "voices", f"{path}: {contents}")
+
+
+def cache() -> Iterator[Finding]:
+    """Whether compiled graphs can be kept."""
+    from edge_tts.engine import default_cache_dir
+
+    path = default_cache_dir()
+    existing = next(parent for parent in (path, *path.parents) if parent.exists())
+    if os.access(existing, os.W_OK | os.X_OK):
+        size_mb = sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) / 1e6 if path.exists() else 0
+        yield Finding("ok", "cache", f"{path}, {size_mb:.0f} MB")
+    else:
+        yield Finding(
+            "warning", "cache", f"{path} cannot be written, so every start compiles the graphs anew", f"make {existing} writable"
+        )
+
+
+def configuration() -> Iterator[Finding]:
+    path = config.find(None)
+    try:
+        config.load(path)
+    except EdgeTTSError as error:
+        yield Finding("broken", "configuration", str(error))
+    else:
+        yield Finding("ok", "configuration", str(path) if path else "no file, so the defaults")
+
+
+def service(given: str | None) -> Iterator[Finding]:
+    """Whether a service answers, and whether this user may ask it."""
+    paths = [Path(given)] if given else [path for path in client.default_paths() if path.exists()]
+    if not paths:
+        places = ", ".join(map(str, client.default_paths()))
+        yield Finding("ok", "service", f"none is running; a socket would be at {places}")
+    for path in paths:
+        if path.exists() and not os.access(path, os.W_OK):
+            group = path.group()
+            yield Finding("broken", "service", f"{path}: you may not connect", f"usermod -aG {group} YOU, then log in again")
+            continue
+        try:
+            answer = client.Client(path, timeout_s=10).command("ping")
+        except EdgeTTSError as error:
+            yield Finding("broken", "service", str(error), "systemctl status edge-tts.socket edge-tts.service")
+        else:
+            yield Finding("ok" if answer == "pong" else "broken", "service", f"{path} answers {answer}")
+
+
+def installed_units() -> Iterator[Finding]:
+    """Whether installed units still fit this installation."""
+    for directory, user in ((units.SYSTEM_DIRECTORY, False), (units.USER_DIRECTORY.expanduser(), True)):
+        path = directory / "edge-tts.service"
+        if not path.is_file():
+            continue
+        again = "edge-tts install-unit" + (" --user" if user else "")
+        line = next((line for line in path.read_text().splitlines() if line.startswith("ExecStart=")), "")
+        program = line.removeprefix("ExecStart=").split(" -m ")[0].strip('"')
+        if not Path(program).exists():
+            yield Finding("broken", "units", f"{path} starts {program or 'nothing'}, which is not there", again)
+        elif not user and units.hidden(Path(program)):
+            message = f"{path} starts {program}, which a system service cannot see"
+            yield Finding("broken", "units", message, f"install into /opt/edge-tts, then {again}")
+        else:
+            yield Finding("ok", "units", str(path))
