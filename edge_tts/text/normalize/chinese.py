@@ -55,10 +55,11 @@ def normalize(text: str, *, cantonese: bool = False) -> str:
     if _has_work(text):
         text = apply(_CANTONESE_RULES if cantonese else _RULES, text)
     text = latin.spell(text, plural="'s", and_word="和")
-    return _traditional(text) if _TRADITIONAL.search(text) else text
+    traditional = _TRADITIONAL.search(text) or (cantonese and not _SIMPLIFIED.search(text))
+    return text.translate(_TO_TRADITIONAL) if traditional else text
 
 
-_WORK = re.compile(r"[\d!-/:-@\[-`{-~①-⓿❶-➓Ⅰ-ⅿ°×÷±√≈≠≤≥⁄π∞‰‱→μΩα-ωΑ-Ω∑∂∈€£￥¥₩₹₽฿₫₿§²³–—―～²㊀-㊉]")
+_WORK = re.compile(r"[IVX\d!-/:-@\[-`{-~①-⓿❶-➓Ⅰ-ⅿ°×÷±√≈≠≤≥⁄π∞‰‱→μΩα-ωΑ-Ω∑∂∈€£￥¥₩₹₽฿₫₿§²³–—―～²㊀-㊉]")
 
 
 def _has_work(text: str) -> bool:
@@ -67,11 +68,8 @@ def _has_work(text: str) -> bool:
 
 # Characters that only the traditional script has, and what the rules write, in it.
 _TRADITIONAL = re.compile("[們來時個說這對會學國開後過還經長東車馬電話寫讀買賣員錢麼請萬與為從應當關現實體讓將樣點號氣溫領獎買價費額張條隻聽見機場總統計畫線給幾兩億負間門問題處頭離開運動報導華灣場顯書區縣廠廣產業發電樓雙單層歲緊輕雜誌導師歷]")
+_SIMPLIFIED = re.compile("[们说这对时间问没还让给个从东车马门见页风飞鱼讲边学开关电话买卖读写钱几后里系]")
 _TO_TRADITIONAL = str.maketrans("点两万亿负减号圆吨摄", "點兩萬億負減號圓噸攝")
-
-
-def _traditional(text: str) -> str:
-    return text.translate(_TO_TRADITIONAL)
 
 
 def _enclosed(match: re.Match[str]) -> str:
@@ -146,6 +144,11 @@ def _plate(match: re.Match[str]) -> str:
 # --- dates and times ---
 
 
+def _joint(match: re.Match[str]) -> str:
+    """The word between the ends of a range: 至 where it is written, else 到."""
+    return "至" if "至" in match.group() else "到"
+
+
 def _year(text: str) -> str:
     return digits(text)
 
@@ -182,7 +185,7 @@ def _year_range(match: re.Match[str]) -> str:
     after = match.string[match.end() :]
     plausible = "1000" <= first < "2200" and first < second < "2200"
     if unit or plausible and not _MEASURE_START.match(after) and not re.search(r"[$¥￥€£约共]$", match.string[: match.start()]):
-        return f"{digits(first)}{first_unit or ''}到{digits(second)}{unit or ''}"
+        return f"{digits(first)}{first_unit or ''}{_joint(match)}{digits(second)}{unit or ''}"
     return match.group()
 
 
@@ -195,12 +198,12 @@ def _bare_year(match: re.Match[str]) -> str:
 
 def _day_range(match: re.Match[str]) -> str:
     month, first, first_unit, second, unit = match.groups()
-    return f"{(cardinal(month) + '月') if month else ''}{cardinal(first)}{first_unit or ''}到{cardinal(second)}{unit}"
+    return f"{(cardinal(month) + '月') if month else ''}{cardinal(first)}{first_unit or ''}{_joint(match)}{cardinal(second)}{unit}"
 
 
 def _month_range(match: re.Match[str]) -> str:
     first, first_unit, second, unit = match.groups()
-    return f"{cardinal(first)}{first_unit or ''}到{cardinal(second)}{unit}"
+    return f"{cardinal(first)}{first_unit or ''}{_joint(match)}{cardinal(second)}{unit}"
 
 
 def _clock(hour: str, minute: str, second: str | None) -> str:
@@ -224,7 +227,7 @@ def _time(match: re.Match[str]) -> str:
         return f"{number(hour)}比{number(minute)}"
     words = _clock(hour, minute, second)
     if to:
-        words += f"到{_clock(to, match['m2'], match['s2'])}"
+        words += _joint(match) + _clock(to, match["m2"], match["s2"])
     return _half_day(match, half) + words
 
 
@@ -286,7 +289,7 @@ def _money(match: re.Match[str]) -> str:
         name = "日元"
     words = ("负" if minus else "") + _money_amount(first, first_scale)
     if second:
-        words += "到" + _money_amount(second, second_scale)
+        words += _joint(match) + _money_amount(second, second_scale)
     return words + name + ("每" if per else "")
 
 
@@ -335,7 +338,7 @@ def _measured(match: re.Match[str]) -> str:
         words += _unit_name(first_unit)
     if second:
         other = _signed(to_minus, match, name)
-        words += "到" + ("零" if not other and sign == "零下" and second == "0" else other) + (_counted(second, name) if second != "0" or not sign else "")
+        words += _joint(match) + ("零" if not other and sign == "零下" and second == "0" else other) + (_counted(second, name) if second != "0" or not sign else "")
     return words + (scale or "") + name
 
 
@@ -354,7 +357,7 @@ def _percent(match: re.Match[str]) -> str:
     plus = {"-": "负", "−": "负", "+": "正", "±": "正负", None: ""}[minus]
     words = plus + name + number(first)
     if second:
-        words += "到" + ("负" if second_minus else "") + name + number(second)
+        words += _joint(match) + ("负" if second_minus else "") + name + number(second)
     return words
 
 
@@ -372,8 +375,6 @@ def _slash_fraction(match: re.Match[str]) -> str:
     top, bottom = match.groups()
     if bottom.strip("0") == "" or top[0] == "0" or bottom[0] == "0":
         return match.group()
-    if int(top) > int(bottom) and re.match(r"\s?(?:mmHg|毫米汞柱|毫米)", match.string[match.end() :]):
-        return f"{number(top)}比{number(bottom)}"
     return f"{number(bottom)}分之{number(top)}"
 
 
@@ -504,7 +505,7 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"[Ⅰ-ⅿ]{1,8}", _roman),
         rule(r"[①-⓿❶-➓㊀-㊉㉑-㉟㊱-㊿]", _enclosed),
         rule(r"(?<=第)\s?([IVXLC]{1,7})(?=\s?[章节部卷集篇回届季幕代期条款世])", _ascii_roman),
-        rule(rf"(?<=[{_HAN}])\s?(I{{1,3}}|I?V|VI{{1,3}}|IX|XI{{0,3}}|XI?V)(?=型|期|级|类|度|世|卷|部|册)", _ascii_roman),
+        rule(rf"(?<![A-Za-z])(I{{1,3}}|I?V|VI{{1,3}}|IX|XI{{0,3}}|XI?V)(?=型|期|级|类|度|世|卷|部|册)", _ascii_roman),
         # Addresses.
         *addresses.rules("zh"),
         # Codes, plates, phones.
@@ -548,8 +549,9 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(rf"(?:(?<![A-Za-z\d.)）%])([-−+±]))?{_START}({_NUM})(%|‰)?(?:{_TO}(-)?({_NUM}))?\s?([%‰‱])", _percent),
         # Fractions.
         rule(r"(?:(?<![\d.])(\d{1,6})\s)?\s?(?<![\d.])(\w{1,20}|[πα-ω])⁄(\w{1,20}|[πα-ω])", _fraction),
+        rule(r"(?<![\d./])(\d{2,3})/(\d{2,3})(?=\s?(?:mmHg|毫米汞柱))", lambda m: f"{cardinal(m[1])}比{cardinal(m[2])}"),
         # Numbers with units.
-        rule(rf"(?:(?<![A-Za-z\d.)）°])([-−]))?{_START}({_NUM})\s?({_UNIT_ONE})?(?:(?:{_TO})(-)?({_NUM}))\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
+        rule(rf"(?:(?<![A-Za-z\d.)）°])([-−]))?(?<![A-Za-z]){_START}({_NUM})\s?({_UNIT_ONE})?(?:(?:{_TO})(-)?({_NUM}))\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
         rule(rf"(?:(?<![A-Za-z\d.)）°])([-−])|(?<![A-Za-z-])){_START}({_NUM})()()()\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
         rule(rf"({alternatives(PER_LEFT)})/({_UNIT_ONE}|{alternatives(PER_RIGHT)})(?![A-Za-z\d])", _per),
         rule(rf"(?<=[{_HAN}每])/({alternatives(BARE_UNITS)})(?![A-Za-z\d])", lambda m: "每" + _unit_name(m[1])),
@@ -566,10 +568,12 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"(?<=[\w一-龥])\s?=\s?(?=[\w一-龥-])", "等于"), rule(r"(?<![\w<])\s?>\s?(?=\d)|(?<=\w)\s?>\s?(?=\w)", "大于"), rule(r"(?<![\w>])\s?<\s?(?=\d)|(?<=\w)\s?<\s?(?=\w)", "小于"),
         rule(r"(?<![\d.])(\d{1,6})/(\d{1,6})(?![\d/]|\.\d)", _slash_fraction),
         # Ranges.
-        rule(rf"(?:(第)\s?)?{_START}({_NUM})\s?({_SCALE})?([章节页条回集届名位层级期卷课元天岁次个人分年月日周楼号])?{_DASH}(第)?({_NUM})(?![\d.-]\d|\d)", _range),
+        rule(rf"(?:(第)\s?)?{_START}({_NUM})\s?({_SCALE})?([章节页条回集届名位层级期卷课元天岁次个人分年月日周楼号点时])?{_DASH}(第)?({_NUM})(?![\d.-]\d|\d)", _range),
         # Names with numbers.
         rule(r"(?<![\d.])v(\d{1,5}(?:\.\d{1,5}){1,4})", lambda m: "V" + _dotted(m), re.IGNORECASE),
         rule(r"(?<![\d.])(\d{1,5}(?:\.\d{1,5}){2,5})(?![\d])", _dotted),
+        rule(r"(?<=[点分时日号月])\s?[-~–—]\s?(?=[上下中晚早凌次翌当明]|零?[一二两三四五六七八九十])", "到"),
+        rule(r"(?<=波音|空客|麦道|宝马|奥迪|标致|奔驰)(\d{3})(?!\d|[.,]\d|\s?[架辆台元万个])", lambda m: digits(m[1])),
         rule(rf"(?<=[{_HAN}])-(\d{{1,12}}(?:\.\d{{1,6}})?)", _hyphen_number),
         rule(r"([A-Za-z]{1,30})(\s?-?\s?)(?<![A-Za-z] -)(\d{1,3}(?:,\d{3}){1,3}|\d{1,20}(?:\.\d{1,6})?)(?![\d])", _latin_number),
         rule(r"(?<![\d.])(\d{1,20}(?:\.\d{1,6})?)(?=[A-Za-z])", _number_latin),

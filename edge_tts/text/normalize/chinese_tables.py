@@ -38,7 +38,7 @@ UNITS = {
     "bit": "比特", "bits": "比特", "bps": "比特每秒", "kbps": "千比特每秒", "Kbps": "千比特每秒", "Mbps": "兆比特每秒", "Gbps": "吉比特每秒",
     "rpm": "转每分钟", "fps": "帧每秒", "bpm": "次每分钟", "mph": "英里每小时", "kph": "公里每小时", "kmh": "公里每小时", "px": "像素", "ft": "英尺", "ft^2": "平方英尺", "sqft": "平方英尺",
     "inch": "英寸", "in": "英寸", "yd": "码", "mi": "英里", "mile": "英里", "miles": "英里", "acre": "英亩", "gal": "加仑", "pcs": "件", "w": "万", "x": "倍",
-    "M": "兆", "°": "度", "°C": "摄氏度", "°F": "华氏度", "°c": "摄氏度", "hm^2": "公顷", "dpi": "D P I",
+    "M": "兆", "°": "度", "°C": "摄氏度", "°F": "华氏度", "°c": "摄氏度", "hm^2": "公顷", "m/s^2": "米每二次方秒", "dpi": "D P I",
 }  # fmt: skip
 # Units that stand for themselves without a number in front; single letters and English words do not.
 BARE_UNITS = (

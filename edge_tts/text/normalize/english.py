@@ -318,7 +318,7 @@ def _code(match: re.Match[str]) -> str:
 
 
 def _decade(match: re.Match[str]) -> str:
-    return decade(match[1])
+    return decade(next(group for group in match.groups() if group))
 
 
 def _range(match: re.Match[str]) -> str:
@@ -331,7 +331,7 @@ def _range(match: re.Match[str]) -> str:
 
 
 def _is_year(text: str) -> bool:
-    return len(text) == 4 and text.isdigit() and "1100" <= text < "2100"
+    return len(text) == 4 and text.isdigit() and "1000" <= text < "2100"
 
 
 def _word_before(match: re.Match[str]) -> str:
@@ -509,6 +509,10 @@ _RULES: list[Rule] = [
     # Percent, fractions.
     rule(rf"(?:(?<![\w)])([-−+±]))?{_START}({_NUM})\s?%?(?:{_DASH}({_NUM}))?\s?([%‰])", _percent),
     rule(r"(?:(?<![\d.])(\d{1,6})\s{1,2})?\s?(?<![\d.])([A-Za-z\d]{1,20})⁄([A-Za-z\d]{1,20})", _fraction),
+    # Decades, before seconds.
+    rule(r"(?<![\w.])((?:1[1-9]|20)\d0)['’]?s\b", _decade),
+    rule(r"(?<![\w.])['’]([1-9]0)['’]?s\b|(?<=\b[Tt]he )([1-9]0)['’]?s\b|(?<=\b(?:her|his|mid) )([1-9]0)['’]?s\b|(?<=\bearly )([1-9]0)['’]?s\b", _decade),
+    rule(r"(?<=\b(?:my|in) )([2-9]0)['’]?s\b|(?<=\b(?:late) )([1-9]0)['’]?s\b|(?<=mid-)([1-9]0)['’]?s\b", _decade),
     # Units.
     rule(r"(?<![\w.])(\d{1,2})'\s?(\d{1,2})(?:\"|''|”)", lambda m: f"{cardinal(m[1])} {'foot' if m[1] == '1' else 'feet'} {cardinal(m[2])} {'inch' if m[2] == '1' else 'inches'}"),
     rule(rf"(?:(?<![\w)])([-−]))?(?<![A-Za-z]){_START}({_NUM})(?:\s?({_UNIT_ONE}))?(?:(?:{_DASH}|\sto\s)({_NUM}))()(\s|-)?((?:{_UNIT_ONE})(?:/(?:{_PER_ONE})){{0,2}})(?![A-Za-z\d^])", _measured),
@@ -525,12 +529,10 @@ _RULES: list[Rule] = [
     rule(r"(?<=\w)\s?=\s?(?=\w)", " equals "), rule(r"(?<=\w)\s>\s(?=\w)|(?<!\w)>(?=\s?\d)", " greater than "), rule(r"(?<=\w)\s<\s(?=\w)|(?<!\w)<(?=\s?\d)", " less than "),
     # Ordinals, decades, ranges, years.
     rule(r"(?<![\w.])(\d{1,18})(?:st|nd|rd|th)\b", lambda m: ordinal(m[1])),
-    rule(r"(?<![\w.])((?:1[1-9]|20)\d0)['’]?s\b", _decade),
-    rule(r"(?<![\w.])['’]?([1-9]0)['’]?s\b", _decade),
     rule(r"(?<=[\s(])['’](\d\d)(?![\d\w])", lambda m: "oh " + cardinal(m[1]) if m[1][0] == "0" else cardinal(m[1])),
     rule(r"(?<![\d./])(?:(\d{1,4})\s)?(?<![\d./])(\d{1,4})/(\d{1,4})(?![\d/]|\.\d)", _slash),
     rule(rf"(?<![\w.,-])({_NUM})\s?[-–—~]\s?({_NUM})(?![\d\w.-]*[A-Za-z\d])", _range),
-    rule(r"(?<![\w.,:$-])(?:1[1-9]|20)\d\d(?![\d\w]|[.,:]\d|\s?%)", _year_or_number),
+    rule(r"(?<![\w.,:$-])(?:1\d|20)\d\d(?![\d\w]|[.,:]\d|\s?%)", _year_or_number),
     # Names with numbers.
     rule(r"\b([Vv](?:ersion\s|er\.?\s)?)(\d{1,5}(?:\.\d{1,5}){1,5})(?![\d])", _version),
     rule(r"(?<![\d.])()(\d{1,5}(?:\.\d{1,5}){2,5})(?!\d)", _version),

@@ -80,7 +80,7 @@ YEAR_BEFORE = frozenset(
 IRREGULAR_PLURALS = frozenset("people men women children feet teeth mice geese sheep fish deer police cattle percent hundred thousand million billion dozen".split())
 NOT_PLURALS = frozenset("was is has does as its this his us thus plus versus yes less across always perhaps news series species was,".split())
 # A roman numeral after one of these is a number …
-NUMBERED = frozenset("chapter part section volume act scene book war phase stage type title article appendix level episode season grade class category rocky super olympiad figure table unit module step round version mark no".split())
+NUMBERED = frozenset("chapter part section volume act scene book war phase stage type title article appendix level episode season grade class category rocky super bowl wrestlemania olympiad figure table unit module step round version mark no".split())
 # … after one of these a king's or a pope's.
 REGNAL = frozenset(
     "pope king queen emperor louis henry charles george edward richard william james philip elizabeth pius john benedict clement innocent gregory leo urban alexander nicholas peter paul "
