@@ -13,7 +13,7 @@ from edge_tts.text.normalize import punctuation
 
 # English inside Chinese: a stretch with no Han, of at least three words that have a lower-case letter.
 _NO_HAN = re.compile(f"[^{HAN}{KANA}]+")
-_WORD = re.compile(f"(?<![{LATIN}\\d@/._-])[{LATIN}][a-z'’]*[a-z](?![{LATIN}\\d@/_-]|[.]\\w)|(?<![\\w.])(?:I|a)(?![\\w.])")
+_WORD = re.compile(f"(?<![^\\s“\"'(（，。！？：；、,])(?:[{LATIN}][a-z'’]*[a-z]|I|a)(?![^\\s”\"')）,.!?:;，。！？：；、…—-]|[.:]\\S)")
 _ENGLISH_WORDS = 4
 _FUNCTION_WORD = re.compile(r"\b(?:the|is|are|was|were|am|of|and|to|in|on|at|for|with|you|he|she|we|they|my|your|his|have|has|had|do|does|did|will|would|can|not|this|that|it|be|so|but|a|i|about|by|from)\b", re.IGNORECASE)
 # Chinese inside English: Han with the digits and signs that touch it.
