@@ -47,7 +47,7 @@ def sentences(
     """
     lexicon = lexicon or Lexicon()
     aside = _Aside()
-    text = markup.strip(clean(text), aside.inline)
+    text = markup.strip(clean(markup.without_faces(text)), aside.inline)
     text = aside.words_of(lexicon, text)
     document_language = language or languages.main_language(text[:_LANGUAGE_SAMPLE_CHARACTERS])
     for piece in segment.pieces(text, limit_characters):

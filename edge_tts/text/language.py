@@ -12,8 +12,8 @@ LATIN = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
 _HAN = re.compile(f"[{HAN}]")
 _KANA = re.compile(f"[{KANA}]")
 _HANGUL = re.compile(f"[{HANGUL}]")
-# Not those of addresses, file names and models: they stand in any language.
-_LATIN_WORD = re.compile(f"(?<![{LATIN}0-9@./_+-])[{LATIN}][{LATIN}'’]*(?![{LATIN}0-9@/_]|[.:][{LATIN}0-9/])")
+# Not single letters, nor those of addresses, file names and models: they stand in any language.
+_LATIN_WORD = re.compile(f"(?<![{LATIN}0-9@./_+-])(?:[{LATIN}][{LATIN}'’]+|I)(?![{LATIN}0-9@/_]|[.:][{LATIN}0-9/]|-[0-9])")
 _LATIN_LETTER = re.compile(f"[{LATIN}]")
 _FULL_WIDTH = re.compile("[，。！？：；、]")
 

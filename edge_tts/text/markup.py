@@ -78,9 +78,9 @@ _EMOJI = re.compile(
     "[\U0001f000-\U0001f0ff\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\U0001f200-\U0001f2ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\u2800-\u28ff"
     "\U000e0000-\U000e007f\u3030\u303d\u2122\u2139\u231a\u25aa-\u25fe\u2500-\u259f]+"
 )  # fmt: skip
-_FACE = re.compile(r"[╮╭╯ヽ\\ԅ┗Σ٩]?[(（]([^()（）\n]{3,16})[)）][╮╭╯ノゞ┛/~|゜︵━┻ ]*")
-_FACE_EYES = re.compile(r"[ω□◕‿∀Д≧≦╥﹏￣︶ᴗ⊙﹃◠◡益皿≖▽´◉ಠ°•̀ᵕ˘]|\^.*\^|[TtoO@=><;^~.*QxX-][_.][TtoO@=><;^~.*QxX-]")
-_FACE_EDGES = set("oOTxXQ")
+_FACE = re.compile(r"[╮╭╯ヽ\\ԅ┗Σ٩ლ]?[(（]([^()（）\n]{3,16})[)）](?:[╮╭╯ノﾉゞ┛~|゜︵━┻و✧ง۶ლ彡☆]|／|/(?![\w]))*")
+_FACE_EYES = re.compile(r"[ω□◕‿∀Д≧≦╥﹏￣︶ᴗ⊙﹃◠◡益皿≖▽´◉ಠ°•\u0300ᵕ˘๑❛╹]|[\^＾].*[\^＾]|[TtoO@=><;^~.*QxX-][_.＿][TtoO@=><;^~.*QxX-]")
+_FACE_EDGES = set("oOTxXQ๑٩")
 _EMOTICON = re.compile(
     r"(?<![^\s一-鿿，。！？,.!?])(?:[:;=][-'^]?[)(DPpOo3|/\\*]|[:;]-?\)+|[xX]D+|T[_.]T|Q[_A]Q|\^[_.]?\^|>[_.]<|-_-|o_O|O_o|<3|:'\()(?![^\s一-鿿，。！？,.!?])"
 )
@@ -104,7 +104,7 @@ def strip(text: str, inline: Callable[[str, str], str]) -> str:
         text = _DATA_URI.sub(" ", text)
     text = _strip_html(text, inline)
     text = _strip_markdown(text)
-    return _strip_faces(text)
+    return text if text.isascii() else _EMOJI.sub(" ", text)
 
 
 def _strip_latex(text: str) -> str:
@@ -190,16 +190,14 @@ def _strip_markdown(text: str) -> str:
     return _BACKSLASHED.sub(r"\1", text) if "\\" in text else text
 
 
-def _strip_faces(text: str) -> str:
+def without_faces(text: str) -> str:
+    """The text without emoticons and kaomoji; asked for before `clean`, which takes their parts for letters and digits."""
     text = _EMOTICON.sub(" ", text)
-    if not text.isascii() or "(" in text:
-        text = _FACE.sub(lambda m: " " if _is_face(m[1]) else m.group(), text)
-        text = _EMOJI.sub(" ", text)
-    return text
+    return _FACE.sub(lambda m: " " if _is_face(m[1]) else m.group(), text) if "(" in text or "（" in text else text
 
 
 def _is_face(inside: str) -> bool:
     """Whether what stands in brackets is drawn rather than written: `^_^`, `╯°□°`, but not `ω>k` or `x^2`."""
-    if re.search(r"[\d一-鿿가-힣]|[A-Za-zа-яА-Я]{2}", inside) or not _FACE_EYES.search(inside):
+    if re.search(r"[0-9一-鿿가-힣]|[A-Za-zа-яА-Я]{2}", inside) or not _FACE_EYES.search(inside):
         return False
     return all(not edge.isalnum() or edge in _FACE_EDGES for edge in (inside[0], inside[-1]))

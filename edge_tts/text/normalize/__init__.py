@@ -13,16 +13,30 @@ from edge_tts.text.normalize import punctuation
 
 # English inside Chinese: a stretch with no Han, of at least three words that have a lower-case letter.
 _NO_HAN = re.compile(f"[^{HAN}{KANA}]+")
-_WORD = re.compile(f"(?<![{LATIN}\\d@/._-])[{LATIN}][a-z'’]*[a-z](?![{LATIN}\\d@/_-]|[.]\\w)|(?<![\\w.])(?:I|a)(?![\\w.])")
+_WORD = re.compile(f"(?<![^\\s“\"'(（，。！？：；、,])(?:[{LATIN}][a-z'’]*[a-z]|I|a)(?![^\\s”\"')）,.!?:;，。！？：；、…—-]|[.:]\\S)")
 _ENGLISH_WORDS = 4
 _FUNCTION_WORD = re.compile(r"\b(?:the|is|are|was|were|am|of|and|to|in|on|at|for|with|you|he|she|we|they|my|your|his|have|has|had|do|does|did|will|would|can|not|this|that|it|be|so|but|a|i|about|by|from)\b", re.IGNORECASE)
 # Chinese inside English: Han with the digits and signs that touch it.
 _HAN_STRETCH = re.compile(f"[{HAN}](?:[^A-Za-z\\s]{{0,60}}[{HAN}，。！？]|[{HAN}])*")
+_PASSES = 3
 _SPEAKABLE = re.compile(r"[^\W_]")
 
 
 def normalize(text: str, language: str) -> str:
-    """The text as it is read aloud in its main language; stretches in another script after that script's rules."""
+    """The text as it is read aloud in its main language; stretches in another script after that script's rules.
+
+    Normalising what comes out again changes nothing that is spoken: what a pass leaves for another is read at once.
+    """
+    spoken = _once(text, language)
+    for _ in range(_PASSES):
+        again = _once(spoken, language)
+        if again == spoken:
+            break
+        spoken = again
+    return spoken
+
+
+def _once(text: str, language: str) -> str:
     spoken = "".join(_run(run, run_language) for run, run_language in runs(text, language))
     spoken = punctuation.plain(spoken, language)
     if not _SPEAKABLE.search(spoken) and _SPEAKABLE.search(text):

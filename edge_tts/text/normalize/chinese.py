@@ -32,7 +32,7 @@ from edge_tts.text.normalize.rules import Rule, alternatives, apply, number_valu
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,60})(?:\.\d{1,40})?"
 _START = r"(?<![\d.])(?<!\d,)"  # where a number starts
-_DASH = r"\s?[-–—―~～]{1,2}\s?"
+_DASH = r"\s?(?:[–—―~～]{1,2}|-{1,2})\s?"
 _TO = rf"(?:{_DASH}|至|到)"
 _SCALE = r"(?:万亿|千万|百万|十万|亿|万|千|億|萬)"
 _MEASURE = re.compile(rf"\s?(?:多|余|几)?(?:大|小|整|满|長|长)?(?:{alternatives(MEASURES)})")
@@ -46,7 +46,7 @@ _DURATION_BEFORE = re.compile(
 )
 _DURATION_AFTER = re.compile(r"\s?(?:前|后|後|内|來|来|历史|歷史|以上|以下|多|时间|的历史|寿命|左右|之久|老|经验|期|里|间|之内|之后|之前|才|没|不|一遇|国债|有期)")
 _YEAR_AFTER = re.compile(
-    r"\s?(?:财年|学年|年度|届|款|版|赛季|春|秋|夏|冬|世界杯|奥运|中国|全国|北京|上海|巴黎|东京|高考|校招|秋招|春招|春晚|欧洲杯|亚运|考研|国考|双11|双十一|[QqHh][1-4](?!\d)|[）)])"
+    r"\s?(?:班|财年|学年|年度|届|款|版|赛季|春|秋|夏|冬|世界杯|奥运|中国|全国|北京|上海|巴黎|东京|高考|校招|秋招|春招|春晚|欧洲杯|亚运|考研|国考|双11|双十一|[QqHh][1-4](?!\d)|[）)])"
 )
 
 
@@ -55,10 +55,11 @@ def normalize(text: str, *, cantonese: bool = False) -> str:
     if _has_work(text):
         text = apply(_CANTONESE_RULES if cantonese else _RULES, text)
     text = latin.spell(text, plural="'s", and_word="和")
-    return _traditional(text) if _TRADITIONAL.search(text) else text
+    traditional = _TRADITIONAL.search(text) or (cantonese and not _SIMPLIFIED.search(text))
+    return text.translate(_TO_TRADITIONAL) if traditional else text
 
 
-_WORK = re.compile(r"[\d!-/:-@\[-`{-~①-⓿❶-➓Ⅰ-ⅿ°×÷±√≈≠≤≥⁄π∞‰‱→μΩα-ωΑ-Ω∑∂∈€£￥¥₩₹₽฿₫₿§²³–—―～²㊀-㊉]")
+_WORK = re.compile(r"[IVX\d!-/:-@\[-`{-~①-⓿❶-➓Ⅰ-ⅿ°×÷±√≈≠≤≥⁄π∞‰‱→μΩα-ωΑ-Ω∑∂∈€£￥¥₩₹₽฿₫₿§²³–—―～²㊀-㊉]")
 
 
 def _has_work(text: str) -> bool:
@@ -67,11 +68,8 @@ def _has_work(text: str) -> bool:
 
 # Characters that only the traditional script has, and what the rules write, in it.
 _TRADITIONAL = re.compile("[們來時個說這對會學國開後過還經長東車馬電話寫讀買賣員錢麼請萬與為從應當關現實體讓將樣點號氣溫領獎買價費額張條隻聽見機場總統計畫線給幾兩億負間門問題處頭離開運動報導華灣場顯書區縣廠廣產業發電樓雙單層歲緊輕雜誌導師歷]")
+_SIMPLIFIED = re.compile("[两万亿点负们说这对时间问没还让给个从东车马门见页风飞鱼讲边学开关电话买卖读写钱几后里系]")
 _TO_TRADITIONAL = str.maketrans("点两万亿负减号圆吨摄", "點兩萬億負減號圓噸攝")
-
-
-def _traditional(text: str) -> str:
-    return text.translate(_TO_TRADITIONAL)
 
 
 def _enclosed(match: re.Match[str]) -> str:
@@ -134,9 +132,8 @@ def _spelled(code: str) -> str:
 
 def _phone(match: re.Match[str], *, one: Callable[[str], str]) -> str:
     text = match.group()
-    plus = "加" if text.startswith("+") else ""
-    groups = [group for group in re.split(r"[^\d]+", text) if group]
-    return plus + "，".join(one(group) for group in groups)
+    groups = ["转".join(one(part) for part in group.split("转")) for group in re.split(r"[^\d转]+", text) if group]
+    return ("加" if text.startswith("+") else "") + "，".join(groups)
 
 
 def _plate(match: re.Match[str]) -> str:
@@ -144,6 +141,11 @@ def _plate(match: re.Match[str]) -> str:
 
 
 # --- dates and times ---
+
+
+def _joint(match: re.Match[str]) -> str:
+    """The word between the ends of a range: 至 where it is written, else 到."""
+    return "至" if "至" in match.group() else "到"
 
 
 def _year(text: str) -> str:
@@ -182,7 +184,7 @@ def _year_range(match: re.Match[str]) -> str:
     after = match.string[match.end() :]
     plausible = "1000" <= first < "2200" and first < second < "2200"
     if unit or plausible and not _MEASURE_START.match(after) and not re.search(r"[$¥￥€£约共]$", match.string[: match.start()]):
-        return f"{digits(first)}{first_unit or ''}到{digits(second)}{unit or ''}"
+        return f"{digits(first)}{first_unit or ''}{_joint(match)}{digits(second)}{unit or ''}"
     return match.group()
 
 
@@ -195,12 +197,12 @@ def _bare_year(match: re.Match[str]) -> str:
 
 def _day_range(match: re.Match[str]) -> str:
     month, first, first_unit, second, unit = match.groups()
-    return f"{(cardinal(month) + '月') if month else ''}{cardinal(first)}{first_unit or ''}到{cardinal(second)}{unit}"
+    return f"{(cardinal(month) + '月') if month else ''}{cardinal(first)}{first_unit or ''}{_joint(match)}{cardinal(second)}{unit}"
 
 
 def _month_range(match: re.Match[str]) -> str:
     first, first_unit, second, unit = match.groups()
-    return f"{cardinal(first)}{first_unit or ''}到{cardinal(second)}{unit}"
+    return f"{cardinal(first)}{first_unit or ''}{_joint(match)}{cardinal(second)}{unit}"
 
 
 def _clock(hour: str, minute: str, second: str | None) -> str:
@@ -224,7 +226,7 @@ def _time(match: re.Match[str]) -> str:
         return f"{number(hour)}比{number(minute)}"
     words = _clock(hour, minute, second)
     if to:
-        words += f"到{_clock(to, match['m2'], match['s2'])}"
+        words += _joint(match) + _clock(to, match["m2"], match["s2"])
     return _half_day(match, half) + words
 
 
@@ -286,7 +288,7 @@ def _money(match: re.Match[str]) -> str:
         name = "日元"
     words = ("负" if minus else "") + _money_amount(first, first_scale)
     if second:
-        words += "到" + _money_amount(second, second_scale)
+        words += _joint(match) + _money_amount(second, second_scale)
     return words + name + ("每" if per else "")
 
 
@@ -326,6 +328,8 @@ def _measured(match: re.Match[str]) -> str:
     minus, first, first_unit, to_minus, second, scale, unit = match.groups()
     before = match.string[: match.start()]
     letter = len(unit) == 1 and unit.isascii() and unit.isalpha()
+    if unit == "x" and re.search(r"[=+^<>≤≥]", match.string):
+        return match.group()
     if letter and (re.search(r"[A-Za-z]\s$", before) or (unit in "AJN" and not _ELECTRIC.search(match.string))):
         return match.group()  # a letter: iPhone 5s, 5A景区
     name = _unit_name(unit)
@@ -335,7 +339,7 @@ def _measured(match: re.Match[str]) -> str:
         words += _unit_name(first_unit)
     if second:
         other = _signed(to_minus, match, name)
-        words += "到" + ("零" if not other and sign == "零下" and second == "0" else other) + (_counted(second, name) if second != "0" or not sign else "")
+        words += _joint(match) + ("零" if not other and sign == "零下" and second == "0" else other) + (_counted(second, name) if second != "0" or not sign else "")
     return words + (scale or "") + name
 
 
@@ -343,7 +347,7 @@ _ELECTRIC = re.compile(r"电[流压源池路]|充电|功率|保险丝|插座|\dV
 
 
 def _counted(text: str, name: str) -> str:
-    if text == "2" and name and "A" <= name[0] <= "z":
+    if text == "2" and name and ("A" <= name[0] <= "z" or name.endswith("度")):
         return "二"
     return quantity(text)
 
@@ -354,7 +358,7 @@ def _percent(match: re.Match[str]) -> str:
     plus = {"-": "负", "−": "负", "+": "正", "±": "正负", None: ""}[minus]
     words = plus + name + number(first)
     if second:
-        words += "到" + ("负" if second_minus else "") + name + number(second)
+        words += _joint(match) + ("负" if second_minus else "") + name + number(second)
     return words
 
 
@@ -368,12 +372,16 @@ def _part(text: str) -> str:
     return number(text) if text.replace(".", "").isdigit() else text
 
 
+def _quotient(top: str, bottom: str) -> str:
+    """`1/2` in an expression is a fraction, `8/2` a division."""
+    proper = 0 < int(top) < int(bottom)
+    return f"{number(bottom)}分之{number(top)}" if proper else f"{number(top)}除以{number(bottom)}"
+
+
 def _slash_fraction(match: re.Match[str]) -> str:
     top, bottom = match.groups()
     if bottom.strip("0") == "" or top[0] == "0" or bottom[0] == "0":
         return match.group()
-    if int(top) > int(bottom) and re.match(r"\s?(?:mmHg|毫米汞柱|毫米)", match.string[match.end() :]):
-        return f"{number(top)}比{number(bottom)}"
     return f"{number(bottom)}分之{number(top)}"
 
 
@@ -386,7 +394,7 @@ def _range(match: re.Match[str]) -> str:
     before = match.string[: match.start()]
     if ordinal:
         return f"第{number(first)}{first_unit or ''}到第{number(second)}"
-    if re.search(r"[A-Za-z]\s?$", before) and not first_scale and not _MEASURE_START.match(after):
+    if re.search(r"[A-Za-z][\s-]?$", before) and not first_scale and not _MEASURE_START.match(after):
         return match.group()
     unit = first_unit or after
     low = _in_context(first, before, first_scale or unit)
@@ -436,7 +444,7 @@ def _expression(match: re.Match[str]) -> str:
     run = match.group()
     if not re.search(r"[=×÷≠≤≥≈√]|[\d)]\s?\+\s?[\d(a-z]|(?<![\w-])[A-Za-z0-9]{1,3}\s?[<>]\s?[\w-]|\d \* \d|\d \- \d|[a-z]\s?\+\s?[a-z]\b", run):
         return run
-    run = re.sub(r"(?<![\d/])(\d{1,6})/(\d{1,6})(?![\d/])", r"\1⁄\2", run)
+    run = re.sub(r"(?<![\d/])(\d{1,6})/(\d{1,6})(?![\d/])", lambda m: _quotient(m[1], m[2]), run)
     run = re.sub(r"(?:(?<=^)|(?<=[=(<>≤≥≈×÷+*/（,]))(\s?)[-−](?=[\d.A-Za-z(])", r"\1负", run)
     run = re.sub(r"(?<=[\d\w)）])\s?/\s?(?=[\w(（])", "除以", run)
     return _OPERATOR.sub(lambda m: _OPERATORS.get(m[1], m.group()), run)
@@ -504,7 +512,7 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"[Ⅰ-ⅿ]{1,8}", _roman),
         rule(r"[①-⓿❶-➓㊀-㊉㉑-㉟㊱-㊿]", _enclosed),
         rule(r"(?<=第)\s?([IVXLC]{1,7})(?=\s?[章节部卷集篇回届季幕代期条款世])", _ascii_roman),
-        rule(rf"(?<=[{_HAN}])\s?(I{{1,3}}|I?V|VI{{1,3}}|IX|XI{{0,3}}|XI?V)(?=型|期|级|类|度|世|卷|部|册)", _ascii_roman),
+        rule(rf"(?<![A-Za-z])(I{{1,3}}|I?V|VI{{1,3}}|IX|XI{{0,3}}|XI?V)(?=型|期|级|类|度|世|卷|部|册)", _ascii_roman),
         # Addresses.
         *addresses.rules("zh"),
         # Codes, plates, phones.
@@ -515,9 +523,9 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"(?<![\d.])1[3-9]\d \d{3} \d{5}(?!\d)", partial(_phone, one=one)),
         rule(r"(?<![\d.])[（(]?0\d{2,3}[)）]?[ -]?\d{7,8}(?:(?:-|转)\d{1,6})?(?!\d)", partial(_phone, one=one)),
         rule(r"(?<![\d.])[48]00[ -]?\d{3}[ -]?\d{4}(?!\d)|(?<![\d.])[48]00[ -]\d{4}[ -]\d{3}(?!\d)", partial(_phone, one=one)),
-        rule(r"(?<![\d.])[2-9]\d{3} \d{4}(?!\d)|(?<![\d.])[2-9]\d{2,3}-\d{4}(?!\d|\s?[年元人])", partial(_phone, one=one)),
+        *([rule(r"(?<![\d.])[2-9]\d{3}[ -]?\d{4}(?!\d|\s?[年元個人蚊])", partial(_phone, one=one))] if one is digits else []),
         rule(r"(?<!\d)(?:\d{4}[ -]){3}\d{4}(?:[ -]\d{3})?(?!\d)", partial(_phone, one=digits)),
-        rule(rf"({alternatives(CODE_WORDS)})({_CONNECT})((?<![\d.])[A-Za-z]{{0,4}}\d[A-Za-z0-9]{{0,40}}(?:[ -][A-Za-z0-9]{{2,10}}){{0,5}})(?![.,:/]\d)", _code),
+        rule(rf"({alternatives(CODE_WORDS)})({_CONNECT})((?<![\d.])[A-Za-z]{{0,4}}\d[A-Za-z0-9]{{0,40}}(?:[ -][A-Za-z0-9]{{2,10}}|-[A-Za-z0-9](?![A-Za-z0-9])){{0,5}})(?![.,:/]\d)", _code),
         rule(r"(?<![\dA-Za-z.])\d{17}[Xx](?![A-Za-z\d])", lambda m: _spelled(m.group())),
         rule(r"(?<![\dA-Za-z.])(0\d{1,9}[A-Z])(?![A-Za-z\d])", lambda m: _spelled(m.group())),
         # Names made of digits.
@@ -525,12 +533,12 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"(?<!\d)([0-9][05])(?=[后後](?!\d|[的]?[天年月秒]))", lambda m: digits(m[1])),
         rule(r"(?<![\d.])(618|315|520|521|996|007|985|211|404|1024|110|119|120|122|12306|12315|12345|10086|10010|95588)(?=大促|活动|晚会|工作制|高校|大学|工程|购物节|年中|程序员节|急救|报警|火警|救护|期间|促销|热线|窗口|客服|指挥|错误|院校|平台|网站|官网)", lambda m: digits(m[1])),
         # Dates.
-        rule(r"(?<![\d./-])(\d{4})\s?[-/.]\s?(0?[1-9]|1[0-2])\s?[-/.]\s?(3[01]|[12]\d|0?[1-9])(?![\d]|[./-]\d)[日号]?", _date),
+        rule(r"(?<![\d./])(\d{4})\s?[-/.]\s?(0?[1-9]|1[0-2])\s?[-/.]\s?(3[01]|[12]\d|0?[1-9])(?!\d|[./]\d|-\d{1,2}(?!\d))[日号]?", _date),
         rule(r"(?<![\d./-])((?:19|20)\d\d)[-/.](0[1-9]|1[0-2])(?![\d./-]|\s?[%元倍个])月?", _year_month),
         rule(rf"(?<![\d.])(\d{{4}})(年)?{_TO}(\d{{4}})(?!\d|\.\d)(年)?", _year_range),
         rule(rf"(?<![\d.])(?:(\d{{1,2}})月)?(\d{{1,2}})(日|号|號)?{_TO}(\d{{1,2}})(日|号|號)(?![楼线院厅])", _day_range),
         rule(rf"(?<![\d.])(\d{{1,2}})(月)?{_TO}(\d{{1,2}})(月)(?!球)", _month_range),
-        rule(r"(?<![\d.,])(\d{2})(?=年代)", lambda m: cardinal(m[1])),
+        rule(r"(?<![\d.,])(\d{2})(?=年代)", lambda m: digits(m[1]) if m[1][0] == "0" else cardinal(m[1])),
         rule(r"(?<![\d.,])(\d{1,4})\s?年(?!级)", _year_of),
         rule(r"(?<![\d.,])(\d{4})(?=年代)", lambda m: digits(m[1])),
         rule(r"(?<![\d.,A-Za-z-])(?<![A-Za-z] )(?:19|20)\d\d(?![\d.,:%]|\s?[A-Za-z])", _bare_year),
@@ -543,15 +551,18 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"(?<![\d.])(\d{1,2})点(\d{1,2})(?=分|$|[^\d.%])(?!%)", lambda m: f"{'两' if m[1] == '2' else cardinal(m[1])}点{('零' if m[2][0] == '0' and len(m[2]) > 1 else '') + cardinal(m[2])}"),
         # Money.
         rule(rf"(?:(?<![\w)）])([-−]))?({_SIGNS})\s?({_NUM})\s?({_SCALE}|[kKMmB](?![A-Za-z]))?(?:{_TO}(?:{_SIGNS})?\s?({_NUM})\s?({_SCALE}|[kKMmB](?![A-Za-z]))?)?(\s?/(?=[{_HAN}A-Za-z]))?", _money, re.IGNORECASE),
+        rule(rf"(?<![A-Za-z])({_CODES})\s?({_NUM})\s?({_SCALE})?(?!\s?[A-Za-z\d])", lambda m: _money_amount(m[2], m[3]) + CURRENCY_CODES[m[1].upper()]),
         rule(rf"{_START}({_NUM})\s?({_SCALE})?\s?([€£₩₹₽฿₫]|(?:{_CODES})(?![A-Za-z]))", _money_after),
         # Percent.
         rule(rf"(?:(?<![A-Za-z\d.)）%])([-−+±]))?{_START}({_NUM})(%|‰)?(?:{_TO}(-)?({_NUM}))?\s?([%‰‱])", _percent),
         # Fractions.
         rule(r"(?:(?<![\d.])(\d{1,6})\s)?\s?(?<![\d.])(\w{1,20}|[πα-ω])⁄(\w{1,20}|[πα-ω])", _fraction),
+        rule(r"(?<![\d./])(\d{2,3})/(\d{2,3})(?=\s?(?:mmHg|毫米汞柱))", lambda m: f"{cardinal(m[1])}比{cardinal(m[2])}"),
         # Numbers with units.
-        rule(rf"(?:(?<![A-Za-z\d.)）°])([-−]))?{_START}({_NUM})\s?({_UNIT_ONE})?(?:(?:{_TO})(-)?({_NUM}))\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
+        rule(rf"(?:(?<![A-Za-z\d.)）°])([-−]))?(?<![A-Za-z]){_START}({_NUM})\s?({_UNIT_ONE})?(?:(?:{_TO})(-)?({_NUM}))\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
         rule(rf"(?:(?<![A-Za-z\d.)）°])([-−])|(?<![A-Za-z-])){_START}({_NUM})()()()\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
         rule(rf"({alternatives(PER_LEFT)})/({_UNIT_ONE}|{alternatives(PER_RIGHT)})(?![A-Za-z\d])", _per),
+        rule(r"(?<=[卡克元升次米焦])/(?=\d|[一二两三四五六七八九十百千])", "每"),
         rule(rf"(?<=[{_HAN}每])/({alternatives(BARE_UNITS)})(?![A-Za-z\d])", lambda m: "每" + _unit_name(m[1])),
         rule(rf"(?<![A-Za-z0-9./])((?:{_UNIT_ONE})(?:/(?:{_UNIT_ONE})){{1,2}})(?![A-Za-z0-9/])", _bare_unit),
         rule(rf"(?<![A-Za-z0-9./-])(?<![A-Za-z] )({alternatives(BARE_UNITS)})(?![A-Za-z0-9/]| [A-Za-z])", _bare_unit),
@@ -566,10 +577,12 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"(?<=[\w一-龥])\s?=\s?(?=[\w一-龥-])", "等于"), rule(r"(?<![\w<])\s?>\s?(?=\d)|(?<=\w)\s?>\s?(?=\w)", "大于"), rule(r"(?<![\w>])\s?<\s?(?=\d)|(?<=\w)\s?<\s?(?=\w)", "小于"),
         rule(r"(?<![\d.])(\d{1,6})/(\d{1,6})(?![\d/]|\.\d)", _slash_fraction),
         # Ranges.
-        rule(rf"(?:(第)\s?)?{_START}({_NUM})\s?({_SCALE})?([章节页条回集届名位层级期卷课元天岁次个人分年月日周楼号])?{_DASH}(第)?({_NUM})(?![\d.-]\d|\d)", _range),
+        rule(rf"(?:(第)\s?)?{_START}({_NUM})\s?({_SCALE})?([章节页条回集届名位层级期卷课元天岁次个人分年月日周楼号点时])?{_DASH}(第)?({_NUM})(?![\d.-]\d|\d)", _range),
         # Names with numbers.
         rule(r"(?<![\d.])v(\d{1,5}(?:\.\d{1,5}){1,4})", lambda m: "V" + _dotted(m), re.IGNORECASE),
         rule(r"(?<![\d.])(\d{1,5}(?:\.\d{1,5}){2,5})(?![\d])", _dotted),
+        rule(r"(?<=[点分时日号月])\s?[-~–—]\s?(?=[上下中晚早凌次翌当明]|零?[一二两三四五六七八九十])", "到"),
+        rule(r"(?<=波音|空客|麦道|宝马|奥迪|标致|奔驰)(\d{3})(?!\d|[.,]\d|\s?[架辆台元万个])", lambda m: digits(m[1])),
         rule(rf"(?<=[{_HAN}])-(\d{{1,12}}(?:\.\d{{1,6}})?)", _hyphen_number),
         rule(r"([A-Za-z]{1,30})(\s?-?\s?)(?<![A-Za-z] -)(\d{1,3}(?:,\d{3}){1,3}|\d{1,20}(?:\.\d{1,6})?)(?![\d])", _latin_number),
         rule(r"(?<![\d.])(\d{1,20}(?:\.\d{1,6})?)(?=[A-Za-z])", _number_latin),

@@ -217,6 +217,13 @@ def _money_words(text: str, scale: str | None, sign: str) -> str:
     return f"{number(text)} {one if text == '1' else many}"
 
 
+def _inches(match: re.Match[str]) -> str:
+    """`15" screen`, unless the mark closes a quotation."""
+    if match.string[: match.start()].count('"') % 2:
+        return match.group()
+    return f"{number(match[1])} {'inch' if match[1] == '1' or match.string[match.end() :][:1] == ' ' else 'inches'}"
+
+
 def _measured(match: re.Match[str]) -> str:
     minus, first, first_unit, second, scale, gap, unit = match.groups()
     base, *pers = unit.split("/")
@@ -270,6 +277,12 @@ def _fraction_words(top: str, bottom: str) -> str:
     return f"{cardinal(top)} {one if top == '1' else many}"
 
 
+def _ratio_words(top: str, bottom: str) -> str:
+    if 0 < int(top) < int(bottom):
+        return "one half" if (top, bottom) == ("1", "2") else _fraction_words(top, bottom)
+    return f"{cardinal(top)} over {cardinal(bottom)}"
+
+
 def _fraction(match: re.Match[str]) -> str:
     whole, top, bottom = match.groups()
     if not (top.isdigit() and bottom.isdigit()) or len(bottom) > 6:
@@ -318,7 +331,7 @@ def _code(match: re.Match[str]) -> str:
 
 
 def _decade(match: re.Match[str]) -> str:
-    return decade(match[1])
+    return decade(next(group for group in match.groups() if group))
 
 
 def _range(match: re.Match[str]) -> str:
@@ -331,7 +344,7 @@ def _range(match: re.Match[str]) -> str:
 
 
 def _is_year(text: str) -> bool:
-    return len(text) == 4 and text.isdigit() and "1100" <= text < "2100"
+    return len(text) == 4 and text.isdigit() and "1000" <= text < "2100"
 
 
 def _word_before(match: re.Match[str]) -> str:
@@ -415,7 +428,8 @@ def _expression(match: re.Match[str]) -> str:
     run = match.group()
     if not re.search(r"[=×÷≠≤≥≈±√]|[\w)]\s?[<>]\s?[\w-]|\d\s?\+\s?\w|\w\s\+\s\w|\d\s[-−–]\s\d|\^", run):
         return run
-    run = re.sub(r"(?<![\d/])(\d{1,4})/(\d{1,4})(?![\d/])", r"\1⁄\2", run) if "=" in run else run
+    if "=" in run:
+        run = re.sub(r"(?<![\d/])(\d{1,4})/(\d{1,4})(?![\d/])", lambda m: _ratio_words(m[1], m[2]), run)
     run = re.sub(r"(?<=[\w)])\s?([=≠<>≤≥≈])\s?[-−](?=[\d.A-Za-z(])", lambda m: f" {_OPERATORS[m[1]]} minus ", run)
     run = re.sub(r"(?<=[\d)])\s?([-−–])\s?(?=[\d(])|(?<=\b[A-Za-z\d])\s?([-−])\s?(?=[A-Za-z\d]\b)", " minus ", run) if re.search(r"[=×÷+≈≤≥]|\d\s[-−–]\s\d", run) else run
     run = re.sub(r"(?<=[\w)])\s?/\s?(?=[\d(])", " over ", run) if "=" in run else run
@@ -469,6 +483,14 @@ def _weekday(match: re.Match[str]) -> str:
     return DAYS_SHORT[match[1].lower()] + (match[2] or "")
 
 
+def _weekdays(match: re.Match[str]) -> str:
+    return f"{DAYS_SHORT[match[1].lower()]} to {DAYS_SHORT[match[2].lower()]}"
+
+
+def _months(match: re.Match[str]) -> str:
+    return f"{MONTHS[_month_number(match[1]) - 1]} to {MONTHS[_month_number(match[2]) - 1]}"
+
+
 _UNIT_ONE = alternatives(UNITS)
 _PER_ONE = alternatives([*PER])
 _SIGN = alternatives([name for name in CURRENCIES if not name.isalpha()])
@@ -480,6 +502,12 @@ _RULES: list[Rule] = [
     rule(r"[Ⅰ-ⅿ]{1,8}", _roman_character),
     rule(r"[①-⓿❶-➓]", _enclosed),
     *addresses.rules("en"),
+    # Short forms.
+    rule(r"\b[Nn]o\.\s?(?=\d)|#\s?(?=\d)|№\s?", "number "),
+    rule(r"\b(?:e\.g|eg)\.(?=[\s,]|$),?", "for example,"), rule(r"\bi\.e\.(?=[\s,]|$),?", "that is,"),
+    rule(rf"\b({alternatives(sorted(key for key in ABBREVIATIONS if key not in ('e.g', 'i.e', 'eg', 'ie')))})(?:\.(?!\w)|(?![\w.'’-]))", _abbreviation, re.IGNORECASE),
+    rule(r"\bPh\.\s?D\b\.?", "P h D"),
+    rule(r"(?<![\w/])w/o(?!\w)", "without"), rule(r"(?<![\w/])w/(?=\s|[a-z])", "with "), rule(r"\bb/c\b", "because"),
     # Phones and codes.
     rule(r"(?<![\d.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){1,4}(?!\d)|(?<![\d.+])\+\d{7,15}(?!\d)", _phone),
     rule(r"(?<![\d.])(?:1[ -])?\(\d{3}\) ?\d{3}[ .-]\d{4}(?!\d)", _phone),
@@ -489,14 +517,17 @@ _RULES: list[Rule] = [
     rule(r"(?<![\d.-])\d{3}-\d{4}(?![\d-])|(?<![\d.,$-])\d{3,4} \d{3} \d{3,4}(?![\d,.]\d|\d)", _phone),
     rule(r"(\b(?:[Cc]all|[Dd]ial|[Tt]ext|[Rr]ing|PIN|[Cc]ode|[Pp]assword|[Pp]asscode|[Zz]ip|ZIP|OTP)(?: code| number| is| was| to|:| at)?\s)(\d{3,12})(?![\d.,:/%]\d|\d|-|\s(?:times|people|ways|customers|friends))", _code),
     # Dates.
-    rule(r"(?<![\d./-])(\d{4})[-/.](0?[1-9]|1[0-2])[-/.](3[01]|[12]\d|0?[1-9])(?![\d]|[./-]\d)", _date_year_first),
+    rule(r"(?<![\d./])(\d{4})[-/.](0?[1-9]|1[0-2])[-/.](3[01]|[12]\d|0?[1-9])(?!\d|[./]\d|-\d{1,2}(?!\d))", _date_year_first),
+    rule(rf"(?<=[a-z])\s?[-–]\s?(?=(?:{alternatives(MONTHS)}) [a-z])", " to "),
     rule(r"(?<![\d./-])(\d{1,2})[/-](\d{1,2})[/-](\d{4}|\d{2})(?![\d]|[./-]\d)", _date_slashed),
     rule(r"(?<![\d./-])(\d{1,2})\.(\d{1,2})\.(\d{4})(?![\d]|[./-]\d)", _date_slashed),
-    rule(rf"\b({_MONTH})\.?\s(\d{{1,2}})(?:st|nd|rd|th)?(?:{_DASH}(\d{{1,2}})(?:st|nd|rd|th)?)?(?:,?\s(\d{{4}})(?![\d,.:]\d|\d))?(?![\d:/%,]|\.\d|\s?(?:{_HALF}))", _month_day),
+    rule(rf"\b({_MONTH})\.?\s(\d{{1,2}})(?:st|nd|rd|th)?(?:{_DASH}(\d{{1,2}})(?:st|nd|rd|th)?)?(?:,?\s(\d{{4}})(?![\d,.:]\d|\d))?(?![\d:/%]|st|nd|rd|th|[.,]\d|\s?(?:{_HALF}))", _month_day),
     rule(rf"(?<![\d.,/$-])(\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?({_MONTH})\b\.?(?:,?\s(\d{{4}})(?![\d,.:]\d|\d))?", _day_month),
     rule(rf"\b({_MONTH})\.?,?\s((?:1[1-9]|20)\d\d)(?![\d,.:]\d|\d|-\d)", _month_year),
     rule(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.\s", _short_month),
-    rule(r"\b(Mon|Tues?|Wed|Thu|Thurs?|Fri|Sat|Sun)\.(?=\s|,|$)()", _weekday),
+    rule(r"\b(Mon|Tues?|Wed|Thurs?|Thu|Fri|Sat|Sun)\.?\s?[-–]\s?(Mon|Tues?|Wed|Thurs?|Thu|Fri|Sat|Sun)\b", _weekdays),
+    rule(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)[-–](Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b", _months),
+    rule(r"\b(Mon|Tues?|Wed|Thurs?|Thu|Fri|Sat|Sun)\.(?=\s[a-z\d]|,|\s[A-Z][a-z]{2}\b)()", _weekday),
     rule(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(,)(?=\s(?:[A-Z]|\d))", _weekday),
     # Times.
     rule(rf"(?<![\d.:])(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?:\s?(?P<half>{_HALF}))?(?:{_DASH}(?P<h2>[01]?\d|2[0-4])(?::(?P<m2>[0-5]\d))?(?:\s?(?P<half2>{_HALF}))?)?(?![\d:])", _time),
@@ -509,8 +540,13 @@ _RULES: list[Rule] = [
     # Percent, fractions.
     rule(rf"(?:(?<![\w)])([-−+±]))?{_START}({_NUM})\s?%?(?:{_DASH}({_NUM}))?\s?([%‰])", _percent),
     rule(r"(?:(?<![\d.])(\d{1,6})\s{1,2})?\s?(?<![\d.])([A-Za-z\d]{1,20})⁄([A-Za-z\d]{1,20})", _fraction),
+    # Decades, before seconds.
+    rule(r"(?<![\w.])((?:1[1-9]|20)\d0)['’]?s\b", _decade),
+    rule(r"(?<![\w.])['’]([1-9]0)['’]?s\b|(?<=\b[Tt]he )([1-9]0)['’]?s\b|(?<=\b(?:her|his|mid) )([1-9]0)['’]?s\b|(?<=\bearly )([1-9]0)['’]?s\b", _decade),
+    rule(r"(?<=\b(?:my|in) )([2-9]0)['’]?s\b|(?<=\b(?:late) )([1-9]0)['’]?s\b|(?<=mid-)([1-9]0)['’]?s\b", _decade),
     # Units.
     rule(r"(?<![\w.])(\d{1,2})'\s?(\d{1,2})(?:\"|''|”)", lambda m: f"{cardinal(m[1])} {'foot' if m[1] == '1' else 'feet'} {cardinal(m[2])} {'inch' if m[2] == '1' else 'inches'}"),
+    rule(r"(?<![\w.])(\d{1,3}(?:\.\d)?)\"(?=[\s,.;)]|$)", _inches),
     rule(rf"(?:(?<![\w)])([-−]))?(?<![A-Za-z]){_START}({_NUM})(?:\s?({_UNIT_ONE}))?(?:(?:{_DASH}|\sto\s)({_NUM}))()(\s|-)?((?:{_UNIT_ONE})(?:/(?:{_PER_ONE})){{0,2}})(?![A-Za-z\d^])", _measured),
     rule(rf"(?:(?<![\w)])([-−]))?(?<![A-Za-z]){_START}({_NUM})()()(\s{_HUNDRED_SCALE})?(\s|-)?((?:{_UNIT_ONE})(?:/(?:{_PER_ONE})){{0,2}})(?![A-Za-z\d^])", _measured),
     rule(rf"(?<![\w/])((?:{_UNIT_ONE})/(?:{_PER_ONE})(?:/(?:{_PER_ONE}))?)(?![\w/])", _bare_unit),
@@ -525,12 +561,10 @@ _RULES: list[Rule] = [
     rule(r"(?<=\w)\s?=\s?(?=\w)", " equals "), rule(r"(?<=\w)\s>\s(?=\w)|(?<!\w)>(?=\s?\d)", " greater than "), rule(r"(?<=\w)\s<\s(?=\w)|(?<!\w)<(?=\s?\d)", " less than "),
     # Ordinals, decades, ranges, years.
     rule(r"(?<![\w.])(\d{1,18})(?:st|nd|rd|th)\b", lambda m: ordinal(m[1])),
-    rule(r"(?<![\w.])((?:1[1-9]|20)\d0)['’]?s\b", _decade),
-    rule(r"(?<![\w.])['’]?([1-9]0)['’]?s\b", _decade),
     rule(r"(?<=[\s(])['’](\d\d)(?![\d\w])", lambda m: "oh " + cardinal(m[1]) if m[1][0] == "0" else cardinal(m[1])),
     rule(r"(?<![\d./])(?:(\d{1,4})\s)?(?<![\d./])(\d{1,4})/(\d{1,4})(?![\d/]|\.\d)", _slash),
     rule(rf"(?<![\w.,-])({_NUM})\s?[-–—~]\s?({_NUM})(?![\d\w.-]*[A-Za-z\d])", _range),
-    rule(r"(?<![\w.,:$-])(?:1[1-9]|20)\d\d(?![\d\w]|[.,:]\d|\s?%)", _year_or_number),
+    rule(r"(?<![\w.,:$-])(?:1\d|20)\d\d(?![\d\w]|[.,:]\d|\s?%)", _year_or_number),
     # Names with numbers.
     rule(r"\b([Vv](?:ersion\s|er\.?\s)?)(\d{1,5}(?:\.\d{1,5}){1,5})(?![\d])", _version),
     rule(r"(?<![\d.])()(\d{1,5}(?:\.\d{1,5}){2,5})(?!\d)", _version),
@@ -542,12 +576,7 @@ _RULES: list[Rule] = [
     rule(r"(?<![\w.)])[-−–](?=\.?\d)", "minus "),
     rule(r"(?<![\w)])\+(?=\d)", "plus "),
     rule(rf"(?<=\d)\+(?!\w)", " plus"),
-    rule(r"\b[Nn]o\.\s?(?=\d)|#\s?(?=\d)|№\s?", "number "),
-    # Short forms.
-    rule(r"\b(?:e\.g|eg)\.(?=[\s,]|$),?", "for example,"), rule(r"\bi\.e\.(?=[\s,]|$),?", "that is,"),
-    rule(rf"\b({alternatives(sorted(key for key in ABBREVIATIONS if key not in ('e.g', 'i.e', 'eg', 'ie')))})(?:\.(?!\w)|(?![\w.'’-]))", _abbreviation, re.IGNORECASE),
-    rule(r"\bPh\.\s?D\b\.?", "P h D"),
-    rule(r"(?<![\w/])w/o(?!\w)", "without"), rule(r"(?<![\w/])w/(?=\s|[a-z])", "with "), rule(r"\bb/c\b", "because"),
+    # Roman numerals after a name.
     rule(r"(?<![A-Za-z])([A-Za-z]{2,14})\s([IVXLC]{1,7})(?![A-Za-z'’])(?!\.[A-Za-z])", _roman),
     rule(_NUM, _remaining),
     # Signs that are left.

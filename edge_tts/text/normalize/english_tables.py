@@ -4,12 +4,12 @@ from __future__ import annotations
 
 # Unit -> (one, many).
 UNITS = {
-    name: (one, many)
+    name.replace("_", " "): (one, many)
     for names, one, many in (
         ("nm", "nanometer", "nanometers"), ("μm um", "micrometer", "micrometers"), ("mm", "millimeter", "millimeters"), ("cm", "centimeter", "centimeters"),
         ("m", "meter", "meters"), ("km KM", "kilometer", "kilometers"), ("mi", "mile", "miles"), ("ft", "foot", "feet"), ("in", "inch", "inches"), ("yd yds", "yard", "yards"),
-        ("m^2 sqm", "square meter", "square meters"), ("km^2", "square kilometer", "square kilometers"), ("cm^2", "square centimeter", "square centimeters"), ("mm^2", "square millimeter", "square millimeters"),
-        ("ft^2 sqft", "square foot", "square feet"), ("in^2", "square inch", "square inches"), ("m^3", "cubic meter", "cubic meters"), ("cm^3 cc", "cubic centimeter", "cubic centimeters"), ("ft^3", "cubic foot", "cubic feet"),
+        ("m^2 sqm sq_m", "square meter", "square meters"), ("km^2 sq_km", "square kilometer", "square kilometers"), ("cm^2", "square centimeter", "square centimeters"), ("mm^2", "square millimeter", "square millimeters"),
+        ("ft^2 sqft sq_ft", "square foot", "square feet"), ("in^2 sq_in", "square inch", "square inches"), ("m^3", "cubic meter", "cubic meters"), ("cm^3 cc", "cubic centimeter", "cubic centimeters"), ("ft^3 cu_ft", "cubic foot", "cubic feet"),
         ("ha", "hectare", "hectares"), ("μg ug mcg", "microgram", "micrograms"), ("mg", "milligram", "milligrams"), ("g", "gram", "grams"), ("kg Kg KG", "kilogram", "kilograms"), ("t", "ton", "tons"),
         ("lb lbs", "pound", "pounds"), ("oz", "ounce", "ounces"), ("ml mL ML", "milliliter", "milliliters"), ("cl", "centiliter", "centiliters"), ("dL dl", "deciliter", "deciliters"), ("L l", "liter", "liters"), ("gal", "gallon", "gallons"),
         ("tsp", "teaspoon", "teaspoons"), ("tbsp", "tablespoon", "tablespoons"), ("qt", "quart", "quarts"), ("pt", "pint", "pints"),
@@ -80,7 +80,7 @@ YEAR_BEFORE = frozenset(
 IRREGULAR_PLURALS = frozenset("people men women children feet teeth mice geese sheep fish deer police cattle percent hundred thousand million billion dozen".split())
 NOT_PLURALS = frozenset("was is has does as its this his us thus plus versus yes less across always perhaps news series species was,".split())
 # A roman numeral after one of these is a number …
-NUMBERED = frozenset("chapter part section volume act scene book war phase stage type title article appendix level episode season grade class category rocky super olympiad figure table unit module step round version mark no".split())
+NUMBERED = frozenset("chapter part section volume act scene book war phase stage type title article appendix level episode season grade class category rocky super bowl wrestlemania olympiad figure table unit module step round version mark no".split())
 # … after one of these a king's or a pope's.
 REGNAL = frozenset(
     "pope king queen emperor louis henry charles george edward richard william james philip elizabeth pius john benedict clement innocent gregory leo urban alexander nicholas peter paul "
