@@ -39,7 +39,7 @@ class Sockets:
 class Limits:
     """What one client, and all of them together, may ask for."""
 
-    connections: int = _option(128, "connections at once, over all protocols", flag="--max-connections")
+    connections: int = _option(256, "connections at once, over all protocols", flag="--max-connections")
     requests: int = _option(64, "requests at once, spoken or waiting", flag="--max-requests")
     text_bytes: int = _option(262_144, "longest text of one request, in bytes of UTF-8", flag="--max-text-bytes")
     send_timeout_s: float = _option(10.0, "longest pause of a client that has not sent all of its text")

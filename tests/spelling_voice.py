@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from edge_tts.audio import AudioChunk
-from edge_tts.bundle import Bundle, Manifest, VoiceEntry
+from edge_tts.bundle import Bundle, Manifest, VoiceEntry, write_manifest
 from edge_tts.models import Delivery
 from edge_tts.synthesizer import Voice
 from edge_tts.text import Sentence
@@ -41,6 +41,8 @@ class SpellingModel:
         for sentence in sentences:
             if "☠" in sentence.text:
                 raise ZeroDivisionError("this sentence breaks the model")
+            if "⏳" in sentence.text:
+                time.sleep(600)  # a model that is stuck; only a watchdog helps
             self.spoken.append(sentence.text)
             for part in range(self.n_chunks):
                 self.n_steps += 1
@@ -67,13 +69,28 @@ def read_back(pcm: bytes) -> str:
     return (values[:, 0] // _STEP - 1).astype(np.uint8).tobytes().decode()
 
 
-def spelling_bundle() -> Bundle:
+def load(bundle: Bundle, engine: object) -> SpellingModel:
+    """What the runtime calls when `tests.spelling_cli` has made this a family."""
+    return SpellingModel(**bundle.manifest.settings)
+
+
+def spelling_manifest(**settings: float) -> Manifest:
     voices = (VoiceEntry("ann", "en-US", "CC0-1.0", "spells"), VoiceEntry("li", "zh-CN", "CC0-1.0", "spells too"))
-    manifest = Manifest(
+    return Manifest(
         family="spelling", name="spelling", sample_rate=SAMPLE_RATE, languages=("en", "zh"), voices=voices,
-        default_voices={"en": "ann", "zh": "li"}, recipe={}, provenance={},
+        default_voices={"en": "ann", "zh": "li"}, recipe={}, provenance={}, settings=settings,
     )  # fmt: skip
-    return Bundle(Path("spelling"), manifest)
+
+
+def spelling_bundle() -> Bundle:
+    return Bundle(Path("spelling"), spelling_manifest())
+
+
+def write_spelling_bundle(directory: Path, **settings: float) -> Path:
+    """A bundle on disk, for `tests.spelling_cli`; settings are SpellingModel's."""
+    directory.mkdir(parents=True)
+    write_manifest(directory, spelling_manifest(**settings))
+    return directory
 
 
 def spelling_voice(model: SpellingModel) -> Voice:

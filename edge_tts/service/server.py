@@ -14,6 +14,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 from edge_tts import errors
 from edge_tts.bundle import Bundle
@@ -60,7 +61,7 @@ class Service:
         self._numbers = itertools.count(1)
         self._connections: set[object] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._stopping = asyncio.Event()
+        self.stopping = asyncio.Event()
         self.ready = False
         self._keepalive: Keepalive | None = None
         self._kept_alive: set[int] = set()
@@ -93,18 +94,28 @@ class Service:
     @contextlib.contextmanager
     def kept_alive(self, out: Outgoing, silence: bytes) -> Iterator[None]:
         """Have silence written to a connection by another process, as long as this one may be busy loading."""
-        if self._keepalive is None:
-            self._keepalive = Keepalive(silence)
         number = next(self._numbers)
+        try:
+            if self._keepalive is None:
+                self._keepalive = Keepalive(silence)
+            self._keepalive.add(number, out.descriptor)
+        except OSError as error:
+            logger.warning("clients that wait for the model may give up: %s", error)
+            if self._keepalive is not None:
+                self._keepalive.close()
+                self._keepalive = None
+            yield
+            return
+        keepalive = self._keepalive
         self._kept_alive.add(number)
         try:
-            self._keepalive.add(number, out.descriptor)
             yield
         finally:
-            self._keepalive.remove(number)
             self._kept_alive.discard(number)
+            with contextlib.suppress(OSError):
+                keepalive.remove(number)
             if not self._kept_alive and self.scheduler.slot.warm:
-                self._keepalive.close()
+                keepalive.close()
                 self._keepalive = None
 
     def cancel(self, request_id: str) -> int:
@@ -151,24 +162,25 @@ class Service:
     async def run(self, listeners: dict[str, list[Listener]]) -> None:
         """Serve until `stop`; listeners are closed at the end, those of our own making removed."""
         self.scheduler.start()
-        background = [asyncio.create_task(self._feed_watchdog())]
+        watchdog = asyncio.create_task(self._feed_watchdog())
+        servers: list[asyncio.Server] = []
         try:
             # Clients that wait are answered before the model is loaded: socat would give up on a connection without a byte.
-            servers = [await self._listen(name, listener) for name, some in listeners.items() for listener in some]
+            for name, some in listeners.items():
+                servers += [await self._listen(name, listener) for listener in some]
             if self.config.load == "eager":
                 await asyncio.to_thread(self.scheduler.slot.warm_up)
             self.ready = True
             self._say_ready()
-            await self._stopping.wait()
+            await self.stopping.wait()
+        finally:
             self.ready = False
             systemd.notify(STOPPING=1, STATUS="finishing the sentences that have begun")
             for server in servers:
                 server.close()
             await asyncio.to_thread(self.scheduler.stop, self.config.limits.stop_grace_s)
             await self._end_connections()
-        finally:
-            for task in background:
-                task.cancel()
+            watchdog.cancel()
             if self._keepalive is not None:
                 self._keepalive.close()
             for some in listeners.values():
@@ -211,7 +223,7 @@ class Service:
 
     def stop(self) -> None:
         """Begin to stop: no new requests, sentences that have begun come to their end."""
-        self._stopping.set()
+        self.stopping.set()
 
     async def _listen(self, name: str, listener: Listener) -> asyncio.Server:
         """Serve a protocol on a listener."""
@@ -251,12 +263,22 @@ class Service:
 
     async def _end_connections(self) -> None:
         """Let connections send what is ready, then cut them off."""
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=self.config.limits.stop_grace_s)
-            for task in late:
-                task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.gather(*late, return_exceptions=True)
+        until_s = time.monotonic() + self.config.limits.stop_grace_s
+        for connection in self._connections:
+            if isinstance(connection, Closing):
+                connection.shutdown()
+        while self._connections and time.monotonic() < until_s:
+            await asyncio.sleep(0.02)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A connection that can be asked to end after what it is doing."""
+
+    def shutdown(self) -> None: ...
 
 
 PROTOCOLS = ("text", "http", "wyoming")

@@ -97,7 +97,7 @@ class _Conversation:
         self._out = out
 
     async def run(self) -> None:
-        while (event := await self._event(IDLE_TIMEOUT_S)) is not None:
+        while (event := await self._next_request()) is not None:
             try:
                 await self._answer(event)
             except (errors.CancelledError, errors.TooSlowError):
@@ -106,6 +106,17 @@ class _Conversation:
                 # Home Assistant waits for the end of the audio even after an error
                 await _send_error(self._out, self._service.refused("wyoming", error), error)
                 await _send(self._out, AudioStop())
+
+    async def _next_request(self) -> Event | None:
+        """The event that begins a request; None, too, when the service stops meanwhile."""
+        reading = asyncio.ensure_future(self._event(IDLE_TIMEOUT_S))
+        stopping = asyncio.ensure_future(self._service.stopping.wait())
+        try:
+            await asyncio.wait((reading, stopping), return_when=asyncio.FIRST_COMPLETED)
+            return reading.result() if reading.done() else None
+        finally:
+            reading.cancel()
+            stopping.cancel()
 
     async def _event(self, timeout_s: float) -> Event | None:
         """The next event; None when the client has left, or sent what is no event."""
