@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -33,7 +32,7 @@ from convert.cosyvoice.config import CosyVoiceConfig
 from convert.cosyvoice.export import position_tables, stages
 from convert.cosyvoice.ranks import FILE_NAME as RANKS_FILE
 from convert.cosyvoice.ranks import PACKAGE, fetch_ranks
-from convert.cosyvoice.recipes import DEFAULT, GRAPHS, RECIPES
+from convert.cosyvoice.recipes import DEFAULT, GRAPHS, RECIPES, properties
 from convert.cosyvoice.voices import default_voices, make_voices
 from convert.quantize import Recipe
 from edge_tts.bundle import Manifest, sha256, staged_directory, write_manifest
@@ -66,9 +65,8 @@ def instructed_voice(text: str) -> tuple[str, str, str]:
 
 def run(args: argparse.Namespace) -> int:
     """Convert, and say what came out."""
-    with tempfile.TemporaryDirectory(prefix="edge-tts-", dir=args.out.absolute().parent if args.out.parent.is_dir() else None) as scratch:
-        with staged_directory(args.out) as stage:
-            manifest = convert(args.checkpoint, Path(scratch), stage, RECIPES[args.recipe], args.instruct, args.ranks)
+    with tempfile.TemporaryDirectory(prefix="edge-tts-") as scratch, staged_directory(args.out) as stage:
+        manifest = convert(args.checkpoint, Path(scratch), stage, RECIPES[args.recipe], args.instruct, args.ranks)
     size = sum(entry.size for entry in manifest.files)
     print(f"{args.out}: {len(manifest.voices)} voices, {size / 1e6:.0f} MB, recipe {args.recipe}")
     return 0
@@ -129,10 +127,8 @@ def save(model: ov.Model, path: Path) -> None:
 
 def calibrate(float_bundle: Path, n_sentences: int) -> dict[str, list[quantize.Sample]]:
     """Inputs of the graphs that are calibrated, spoken by the float bundle."""
-    samples: Mapping[str, list[Any]] = {}
-    for samples in tqdm(calibration.record(float_bundle, n_sentences), total=n_sentences, desc="sentences", leave=False):
-        pass
-    return dict(samples)
+    spoken = calibration.record(float_bundle, n_sentences)
+    return list(tqdm(spoken, total=n_sentences, desc="sentences", leave=False))[-1]
 
 
 def copy_parts(source: Path, target: Path) -> None:
@@ -177,7 +173,7 @@ def write_parts(
         default_voices=default_voices(voices),
         recipe=recipe.as_data(),
         provenance=origin,
-        settings=settings(config),
+        settings=settings(config, recipe),
     )
 
 
@@ -196,11 +192,12 @@ def tables(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
     }
 
 
-def settings(config: CosyVoiceConfig) -> dict[str, Any]:
+def settings(config: CosyVoiceConfig, recipe: Recipe) -> dict[str, Any]:
     """The manifest's settings, one section for each of the runtime's settings types."""
     sampling, flow, vocoder = config.lm.sampling, config.flow, config.vocoder
     hop_length = int(np.prod(vocoder.upsample_rates)) * vocoder.hop_length
     return {
+        "properties": properties(recipe),
         # As the original: at least 2 and at most 20 speech tokens for a text token.
         "lm": {"min_ratio": 2.0, "max_ratio": 20.0},
         "sampling": asdict(sampling),

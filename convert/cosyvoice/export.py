@@ -1,10 +1,10 @@
 """Torch modules -> float32 OpenVINO graphs, one for each stage that the runtime calls.
 
     text_encoder      tokens [1, n] -> hidden [1, n, size] (after the encoder), projected [1, n, size]
-    speech_lm         embeddings [b, n, size], bias [b, 1, n, t], beam_idx [b], positions.N -> logits [b, classes] of the last position
+    speech_lm         embeddings [b, n, size], bias [b, 1, n, t], beam_idx [b], positions.N -> logits [b, classes]
     flow_encoder      tokens [1, n] -> hidden [1, n, size], projected [1, n_mels, n]
     length_regulator  interpolated [1, n_mels, frames] -> mu [1, n_mels, frames]
-    estimator         x, mu, cond [b, n_mels, frames], time [b], speaker [b, n_mels] -> direction [b, n_mels, frames]
+    estimator         x, mu, cond [b, n_mels, frames], time [b, features], speaker [b, n_mels] -> direction as x
     f0_predictor      mel [1, n_mels, frames] -> f0_hz [1, frames]
     vocoder           mel [1, n_mels, frames], source_spectrum [1, n_fft + 2, n + 1] -> spectrum [1, n_fft + 2, n + 1]
 """
@@ -47,7 +47,8 @@ def stages(checkpoint: Checkpoint) -> Iterator[Stage]:
     tokens = torch.zeros(1, 7, dtype=torch.int64)
     mel = torch.zeros(1, n_mels, 24)
     per_frame = math.prod(checkpoint.config.vocoder.upsample_rates)
-    two = (torch.zeros(2, rows, 24),) * 2 + (torch.zeros(2), torch.zeros(2, rows), torch.zeros(2, rows, 24))
+    features = checkpoint.config.flow.estimator.in_channels
+    two = (torch.zeros(2, rows, 24),) * 2 + (torch.zeros(2, features), torch.zeros(2, rows), torch.zeros(2, rows, 24))
     yield Stage("text_encoder", lambda: _trace(
         _TextEncoder(lm), {"tokens": tokens}, {"tokens": [1, -1]}, ["hidden", "projected"]))
     yield Stage("speech_lm", lambda: speech_lm_graph(lm))
@@ -57,7 +58,7 @@ def stages(checkpoint: Checkpoint) -> Iterator[Stage]:
         flow.length_regulator, {"interpolated": mel}, {"interpolated": [1, n_mels, -1]}, ["mu"]))
     yield Stage("estimator", lambda: _trace(
         flow.decoder.estimator, dict(zip(("x", "mu", "time", "speaker", "cond"), two, strict=True)),
-        {"x": [-1, rows, -1], "mu": [-1, rows, -1], "time": [-1], "speaker": [-1, rows], "cond": [-1, rows, -1]},
+        {"x": [-1, rows, -1], "mu": [-1, rows, -1], "time": [-1, features], "speaker": [-1, rows], "cond": [-1, rows, -1]},
         ["direction"]))  # fmt: skip
     yield Stage("f0_predictor", lambda: _trace(_plain(vocoder.f0_predictor), {"mel": mel}, {"mel": [1, n_mels, -1]}, ["f0_hz"]))
     yield Stage("vocoder", lambda: _trace(
@@ -182,8 +183,8 @@ class _DecoderGraph:
     def _by_distance(self, query: ov.Node, table: ov.Node) -> ov.Node:
         """Scores by key from the products of positions, [batch, heads, n, t].
 
-        The table's rows lie by falling distance, a row of zeros behind them; so the last t + 1 are those for t keys and the padding
-        that the shift in `modules.shift_by_query` needs.
+        The table's rows lie by falling distance, a row of zeros behind them; so the last t + 1 are those for t keys and the
+        padding that the shift in `modules.shift_by_query` needs.
         """
         scores = ops.matmul(query, table, False, True)  # [batch, heads, n, w + 1]
         scores = ops.slice(scores, self._columns_start, self._width, self._one, constant([3], np.int64))

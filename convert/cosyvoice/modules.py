@@ -183,21 +183,24 @@ class SpeechLM(nn.Module):
         return functional.log_softmax(self.llm_decoder(hidden[0, prefix.shape[1] - 1 :]), dim=-1)
 
 
+def time_features(time: Tensor, size: int) -> Tensor:
+    """Sines and cosines of a thousand times the flow's time: [batch], 0..1 -> [batch, size], sines first."""
+    half = size // 2
+    rates = torch.exp(torch.arange(half, dtype=torch.float32) * -(math.log(10000.0) / (half - 1)))
+    angles = 1000.0 * time[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
 class TimeEmbedding(nn.Module):
-    """Sinusoids of the flow's time through two linear layers."""
+    """The features of the flow's time through two linear layers."""
 
     def __init__(self, in_size: int, size: int) -> None:
         super().__init__()
-        self.in_size = in_size
         self.linear_1, self.linear_2 = nn.Linear(in_size, size), nn.Linear(size, size)
 
-    def forward(self, time: Tensor) -> Tensor:
-        """time: [batch], 0..1 -> [batch, size]."""
-        half = self.in_size // 2
-        rates = torch.exp(torch.arange(half, dtype=torch.float32) * -(math.log(10000.0) / (half - 1)))
-        angles = 1000.0 * time[:, None] * rates
-        x = torch.cat([angles.sin(), angles.cos()], dim=-1)
-        return self.linear_2(functional.silu(self.linear_1(x)))
+    def forward(self, features: Tensor) -> Tensor:
+        """[batch, in size] -> [batch, size]."""
+        return self.linear_2(functional.silu(self.linear_1(features)))
 
 
 class NormedConvolution(nn.Module):
@@ -297,6 +300,7 @@ class Estimator(nn.Module):
         super().__init__()
         first, *_, last = config.channels
         time_size = first * 4
+        self.in_channels = config.in_channels
         self.time_mlp = TimeEmbedding(config.in_channels, time_size)
 
         def stage(in_size: int, size: int, *resample: nn.Module) -> nn.ModuleList:
@@ -321,7 +325,10 @@ class Estimator(nn.Module):
         self.final_proj = nn.Conv1d(first, config.out_channels, 1)
 
     def forward(self, x: Tensor, mu: Tensor, time: Tensor, speaker: Tensor, cond: Tensor) -> Tensor:
-        """x, mu, cond: [batch, n_mels, frames]; time: [batch]; speaker: [batch, n_mels] -> [batch, n_mels, frames]."""
+        """x, mu, cond: [batch, n_mels, frames]; time: [batch, in_channels], its features; speaker: [batch, n_mels].
+
+        Returns [batch, n_mels, frames].
+        """
         time = self.time_mlp(time)
         x = torch.cat([x, mu, speaker[..., None].expand(-1, -1, x.shape[-1]), cond], dim=1)
         skips = []

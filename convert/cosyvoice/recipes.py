@@ -27,3 +27,9 @@ RECIPES = {
     )
 }
 DEFAULT = "int8"
+
+
+def properties(recipe: Recipe) -> dict[str, dict[str, str]]:
+    """What graphs are compiled with, by graph. The plugin's own choice is a cache of 8 bits, which float32 must not have."""
+    exact = recipe.graphs["speech_lm"].method == "float32"
+    return {"speech_lm": {"KV_CACHE_PRECISION": "f32" if exact else "u8"}}

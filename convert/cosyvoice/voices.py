@@ -55,7 +55,7 @@ def make_voices(
         }
         voices.append(Voice(VoiceEntry(name, base.entry.language, LICENSE, f"{speaker}, instructed: {instruction}"), arrays))
     if not voices:
-        raise BundleError("the checkpoint has no speakers (spk2info.pt is missing or empty): copy that file of CosyVoice-300M-SFT")
+        raise BundleError("the checkpoint has no speakers (spk2info.pt is missing or empty): copy CosyVoice-300M-SFT's")
     return voices
 
 
@@ -85,7 +85,8 @@ def _speaker_voice(name: str, entries: Arrays, n_mels: int) -> Voice:
         "prompt_mel": np.ascontiguousarray(mel[0].T, dtype=np.float32),
     }
     if arrays["prompt_mel"].shape[0] != n_mels:
-        raise BundleError(f"spk2info.pt: speaker {name!r}: prompt_speech_feat has {arrays['prompt_mel'].shape[0]} bands, not {n_mels}")
+        bands = arrays["prompt_mel"].shape[0]
+        raise BundleError(f"spk2info.pt: speaker {name!r}: prompt_speech_feat has {bands} bands, not {n_mels}")
     language = next((tag for prefix, tag in _LANGUAGES.items() if name.startswith(prefix)), "und")
     return Voice(VoiceEntry(name, language, LICENSE, _GENDERS.get(name[-1:], "")), arrays)
 

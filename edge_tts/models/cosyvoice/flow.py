@@ -6,9 +6,10 @@ starts from the same noise and condition both times, and the two results are cro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,20 @@ class FlowSettings:
     def schedule(self) -> NDArray[np.float32]:
         """Times of the Euler steps from 0 to 1, denser at the start: [n_steps + 1]."""
         t = np.linspace(0.0, 1.0, self.n_steps + 1, dtype=np.float32)
-        return (1 - np.cos(t * np.float32(0.5 * np.pi))).astype(np.float32) if self.cosine_schedule else t
+        if not self.cosine_schedule:
+            return t
+        # The reference's float32 values bit by bit: an estimator takes sines of a thousand times these.
+        angles = (t * np.float32(0.5) * np.float32(np.pi)).astype(np.float64)
+        return np.asarray(np.float32(1) - np.cos(angles).astype(np.float32))
+
+    def steps(self) -> Iterator[tuple[np.float32, np.float32]]:
+        """Each step's time and length."""
+        schedule = self.schedule()
+        time = schedule[0]
+        for following in schedule[1:]:
+            step = following - time
+            yield time, step
+            time = time + step
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +71,14 @@ class FlowVoice:
     speaker: Array
     prompt_tokens: tuple[int, ...]
     prompt_mel: Array
+
+
+class Condition(NamedTuple):
+    """What the flow is conditioned on: mu [n_mels, frames], projected speaker [n_mels], the prompt's mel [n_mels, frames]."""
+
+    mu: Array
+    speaker: Array
+    cond: Array
 
 
 class Flow:
@@ -106,31 +128,37 @@ class Flow:
 
     def direction(self, x: Array, mu: Array, time: Array, speaker: Array, cond: Array) -> Array:
         """The estimator itself: x, mu, cond [b, n_mels, frames], time [b], speaker [b, n_mels] -> [b, n_mels, frames]."""
-        return self._estimator(x=x, mu=mu, time=time, speaker=speaker, cond=cond)["direction"]
+        features = time_features(time, sum(part.shape[1] for part in (x, mu, speaker, cond)))
+        direction: Array = self._estimator(x=x, mu=mu, time=features, speaker=speaker, cond=cond)["direction"]
+        return direction
 
-    def solve(
-        self, noise: Array, mu: Array, speaker: Array, cond: Array, cancelled: Cancelled, states: list[Array] | None = None
-    ) -> Array:
-        """Integrate from noise to mel: noise, mu, cond [n_mels, frames], speaker [n_mels] projected -> [n_mels, frames].
+    def guided(self, x: Array, time: np.float32, condition: Condition) -> Array:
+        """Direction with guidance at a state [n_mels, frames]: the unconditional half of the batch has only the state."""
+        mu, speaker, cond = (np.stack([given, np.zeros_like(given)]) for given in condition)
+        given, free = self.direction(np.stack([x, x]), mu, np.repeat(time, 2), speaker, cond)
+        guidance = np.float32(self.settings.guidance)
+        return np.asarray((1 + guidance) * given - guidance * free)
 
-        states: is given the state before each step
-        """
-        # The unconditional half of the batch has neither mu, speaker nor cond.
-        mu, speaker, cond = (np.stack([given, np.zeros_like(given)]) for given in (mu, speaker, cond))
-        x, guidance = noise, np.float32(self.settings.guidance)
-        schedule = self.settings.schedule()
-        time, step = schedule[0], schedule[1] - schedule[0]
-        for index in range(1, len(schedule)):
+    def solve(self, noise: Array, condition: Condition, cancelled: Cancelled) -> Array:
+        """Integrate from noise [n_mels, frames] to mel, the same."""
+        x = noise
+        for time, step in self.settings.steps():
             if cancelled():
                 raise CancelledError("the request was cancelled")
-            if states is not None:
-                states.append(x)
-            given, free = self.direction(np.stack([x, x]), mu, np.repeat(time, 2), speaker, cond)
-            x = x + step * ((1 + guidance) * given - guidance * free)
-            time = time + step
-            if index < len(schedule) - 1:
-                step = schedule[index + 1] - time
+            x = x + step * self.guided(x, time, condition)
         return x
+
+
+def time_features(time: Array, size: int) -> Array:
+    """Sines, then cosines, of a thousand times the flow's time, [batch] -> [batch, size]; angles rounded as in the reference.
+
+    Here and not in the graph, where constants may be multiplied first: one rounding of such an angle is seen in the mel.
+    """
+    half = size // 2
+    exponents = np.arange(half, dtype=np.float32) * np.float32(-(math.log(10000.0) / (half - 1)))
+    rates = np.exp(exponents.astype(np.float64)).astype(np.float32)
+    angles = (np.float32(1000.0) * time[:, None] * rates).astype(np.float64)
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=-1).astype(np.float32)
 
 
 class FlowStream:
@@ -167,7 +195,7 @@ class FlowStream:
 
         cond = np.zeros_like(mu)
         cond[:, :n_prompt] = voice.prompt_mel
-        mel = self._flow.solve(noise, mu, self._speaker, cond, self._cancelled)[:, n_prompt:]
+        mel = self._flow.solve(noise, Condition(mu, self._speaker, cond), self._cancelled)[:, n_prompt:]
         mel[:, :n_fixed] = signal.cross_fade(self._end_mel, mel[:, :n_fixed])
         if final:
             return mel

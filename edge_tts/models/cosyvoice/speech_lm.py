@@ -28,7 +28,7 @@ class LMTables:
 
     speech: [speech tokens, size] embeddings; control: [2, size] start of sequence and task
     speaker_weight [size, speaker size], speaker_bias [size]: projection of a speaker embedding
-    positions: [layers, heads, max_positions + 1, head size] products of positions by falling distance, a row of zeros behind them;
+    positions: [layers, heads, max_positions + 1, head size] products of positions by falling distance, a row of zeros behind;
         may be in half precision and memory-mapped
     """
 
