@@ -12,6 +12,8 @@ from edge_tts.errors import EdgeTTSError
 # command -> (module, its line in --help); a module is imported only when its command is called, so each needs its own extra only
 COMMANDS = {
     "kokoro": ("convert.kokoro.command", "make the default voice: Kokoro-82M, English and Chinese"),
+    "cosyvoice": ("convert.cosyvoice.command", "make a voice of a CosyVoice-300M checkpoint: five languages, sampled speech"),
+    "parity": ("convert.cosyvoice.parity", "compare a CosyVoice checkpoint's networks with golden outputs"),
 }
 
 

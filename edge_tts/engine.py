@@ -73,11 +73,15 @@ class Graph:
         self._compiled = compiled
         self._request = compiled.create_infer_request()
         self._lock = threading.Lock()
-        self._outputs = [port.get_any_name() for port in compiled.outputs]
+        self._outputs = _names(compiled)
 
     @property
     def inputs(self) -> list[str]:
         return [port.get_any_name() for port in self._compiled.inputs]
+
+    def session(self) -> Session:
+        """A new sequence of calls with a state of its own; only for graphs with state."""
+        return Session(self.name, self._compiled)
 
     @property
     def compiled(self) -> ov.CompiledModel:
@@ -89,11 +93,42 @@ class Graph:
         try:
             with self._lock:
                 self._request.infer(inputs, share_inputs=True)
-                return {
-                    name: np.array(self._request.get_output_tensor(i).data) for i, name in enumerate(self._outputs)
-                }
+                return _results(self._request, self._outputs)
         except RuntimeError as error:
             raise EngineError(f"{self.name}: OpenVINO could not run it: {_first_line(error)}") from error
+
+
+class Session:
+    """A stateful graph's infer request, for one sequence of calls by one thread. The weights are the graph's."""
+
+    def __init__(self, name: str, compiled: ov.CompiledModel) -> None:
+        self.name = name
+        self._request = compiled.create_infer_request()
+        self._outputs = _names(compiled)
+        self._kept: dict[str, ov.Tensor] = {}
+
+    def keep(self, name: str, array: NDArray[Any]) -> None:
+        """Give an input its value for all calls to come, without copying the array."""
+        self._kept[name] = ov.Tensor(array, shared_memory=True)
+        self._request.set_tensor(name, self._kept[name])
+
+    def __call__(self, **inputs: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Run with the other inputs by name on the state so far; returns outputs by name, copied out of OpenVINO's memory."""
+        try:
+            self._request.infer(inputs, share_inputs=True)
+            return _results(self._request, self._outputs)
+        except RuntimeError as error:
+            raise EngineError(f"{self.name}: OpenVINO could not run it: {_first_line(error)}") from error
+
+
+def _names(compiled: ov.CompiledModel) -> list[list[str]]:
+    """All names of each output: compiling can give one that it had not in the IR."""
+    return [sorted(port.get_names()) for port in compiled.outputs]
+
+
+def _results(request: ov.InferRequest, outputs: list[list[str]]) -> dict[str, NDArray[Any]]:
+    arrays = [np.array(request.get_output_tensor(i).data) for i in range(len(outputs))]
+    return {name: array for names, array in zip(outputs, arrays, strict=True) for name in names}
 
 
 def _usable(directory: Path) -> bool:

@@ -1,0 +1,1 @@
+"""CosyVoice-300M (SFT, base, Instruct): official checkpoint -> OpenVINO voice bundle."""

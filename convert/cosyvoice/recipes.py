@@ -1,0 +1,35 @@
+"""Quantisation recipes of CosyVoice, as data."""
+
+from __future__ import annotations
+
+from convert.quantize import GraphRecipe, Recipe
+
+GRAPHS = ("text_encoder", "speech_lm", "flow_encoder", "length_regulator", "estimator", "f0_predictor", "vocoder")
+FLOAT, WEIGHTS = GraphRecipe("float32"), GraphRecipe("weights")
+
+# The f0 predictor stays float: an error of pitch is heard, and it is small. So does the length regulator.
+_INT8 = {
+    "text_encoder": WEIGHTS,
+    "speech_lm": WEIGHTS,
+    "flow_encoder": WEIGHTS,
+    "length_regulator": FLOAT,
+    "estimator": GraphRecipe("int8", transformer=True, smooth_quant_alpha=0.95),
+    "f0_predictor": FLOAT,
+    "vocoder": GraphRecipe("int8"),
+}
+RECIPES = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe("float32", dict.fromkeys(GRAPHS, FLOAT)),
+        Recipe("int8", _INT8, calibration_samples=6),
+        # int8 in memory, float arithmetic: nearer to the original, slower where the CPU computes in int8
+        Recipe("int8-weights", {**_INT8, "estimator": WEIGHTS, "vocoder": WEIGHTS}),
+    )
+}
+DEFAULT = "int8"
+
+
+def properties(recipe: Recipe) -> dict[str, dict[str, str]]:
+    """What graphs are compiled with, by graph. The plugin's own choice is a cache of 8 bits, which float32 must not have."""
+    exact = recipe.graphs["speech_lm"].method == "float32"
+    return {"speech_lm": {"KV_CACHE_PRECISION": "f32" if exact else "u8"}}
