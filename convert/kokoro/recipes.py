@@ -30,8 +30,8 @@ RECIPES = {
                     # Only convolutions take int8. With quantisers between the element-wise operations as well, as NNCF does by
                     # itself, Snake's squares and the normalisations drown: mel distance 6.8 dB instead of 1.0 dB.
                     keep_float_types=(
-                        "Add", "Concat", "MVN", "Multiply", "PRelu", "Pad", "Reshape", "Round", "Slice", "Split", "Subtract",
-                        "Transpose", "Unsqueeze",
+                        "Add", "Concat", "FloorMod", "MVN", "Multiply", "PRelu", "Pad", "Power", "Reshape", "Slice", "Split",
+                        "Subtract", "Transpose", "Unsqueeze",
                     ),
                 ),
             },
