@@ -52,10 +52,10 @@ _YEAR_AFTER = re.compile(
 
 def normalize(text: str, *, cantonese: bool = False) -> str:
     """A run of Chinese text, Latin words inside it included, as it is read aloud."""
+    traditional = _TRADITIONAL.search(text) or (cantonese and not _SIMPLIFIED.search(text))
     if _has_work(text):
         text = apply(_CANTONESE_RULES if cantonese else _RULES, text)
     text = latin.spell(text, plural="'s", and_word="和")
-    traditional = _TRADITIONAL.search(text) or (cantonese and not _SIMPLIFIED.search(text))
     return text.translate(_TO_TRADITIONAL) if traditional else text
 
 

@@ -536,6 +536,7 @@ _RULES: list[Rule] = [
     rule(r"(?<![\d.:])(\d{1,4}):(\d{1,4})(?![\d:])", _to),
     # Money.
     rule(rf"(?:(?<![\w)])([-−]))?({_SIGN})\s?({_NUM})({_SCALE})?(?:{_DASH}(?:{_SIGN})?({_NUM})({_SCALE})?)?(\s?/\s?(?:{_PER_ONE})\b)?", _money),
+    rule(rf"(?<![A-Za-z])({_CODE_NAME})\s({_NUM})({_SCALE})?(?!\s?[A-Z\d])", lambda m: _money_words(m[2], m[3], m[1])),
     rule(rf"{_START}({_NUM})({_SCALE})?\s?([€£¥₩₹₽¢]|(?:{_CODE_NAME})\b)", _money_after),
     # Percent, fractions.
     rule(rf"(?:(?<![\w)])([-−+±]))?{_START}({_NUM})\s?%?(?:{_DASH}({_NUM}))?\s?([%‰])", _percent),
