@@ -58,14 +58,17 @@ def sentences(
                 yield sentence
 
 
-def _spoken_parts(piece: str, language: str, limit_characters: int) -> Iterator[str]:
-    """The piece as it is spoken; where words have made it too long, in parts, each read on its own."""
+def _spoken_parts(piece: str, language: str, limit_characters: int, cuts: int = 3) -> Iterator[str]:
+    """The piece as it is spoken; where words have made it too long, in parts, each read on its own, cut `cuts` times at most."""
     spoken = normalize(piece, language)
     if len(spoken) <= limit_characters:
         yield spoken
         return
     for part in segment.cut(spoken, limit_characters):
-        yield from segment.cut(normalize(part, language), limit_characters)
+        if cuts:
+            yield from _spoken_parts(part, language, limit_characters, cuts - 1)
+        else:
+            yield part
 
 
 def respelled(sentence: Sentence) -> str:
