@@ -20,6 +20,7 @@ __all__ = ["Sentence", "complete_sentences", "decode", "main_language", "primary
 
 # Words whose reading is given stand as one private character each while the rules work around them.
 _FIRST_PLACEHOLDER, _LAST_PLACEHOLDER = 0xF0000, 0xFFFFD
+_FIRST = chr(_FIRST_PLACEHOLDER)
 _PLACEHOLDER = re.compile("[\U000f0000-\U000ffffd]")
 _LANGUAGE_SAMPLE_CHARACTERS = 2000
 
@@ -51,6 +52,8 @@ def sentences(
     text = aside.words_of(lexicon, text)
     document_language = language or languages.main_language(text[:_LANGUAGE_SAMPLE_CHARACTERS])
     for piece in segment.pieces(text, limit_characters):
+        if not any(c.isalnum() or c >= _FIRST for c in piece):
+            continue  # marks and signs alone say nothing
         piece_language = language or (languages.main_language(piece) if languages.has_letters(piece) else document_language)
         for part in _spoken_parts(piece, piece_language, limit_characters):
             sentence = aside.restored(part, piece_language, lexicon)

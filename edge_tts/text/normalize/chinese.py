@@ -27,7 +27,7 @@ from edge_tts.text.normalize.chinese_tables import (
     SCORE_WORDS,
     UNITS,
 )
-from edge_tts.text.normalize.rules import Rule, alternatives, apply, number_value, roman_value, rule
+from edge_tts.text.normalize.rules import Rule, alternatives, apply, number_value, roman_value, roman_values, rule
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,60})(?:\.\d{1,40})?"
@@ -79,10 +79,7 @@ def _enclosed(match: re.Match[str]) -> str:
 
 
 def _roman(match: re.Match[str]) -> str:
-    import unicodedata
-
-    value = roman_value(unicodedata.normalize("NFKC", match.group()).upper())
-    return cardinal(str(value)) if value else match.group()
+    return "，".join(cardinal(str(value)) for value in roman_values(match.group()))
 
 
 def _ascii_roman(match: re.Match[str]) -> str:
