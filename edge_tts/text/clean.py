@@ -22,7 +22,7 @@ _SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "012
 _SPACES = re.compile(r"[^\S\n]+")
 
 # Full-width punctuation is not a variant in Chinese or Japanese but the mark itself.
-_KEPT = set("，。！？：；、（）…‥“”‘’「」『』【】〈〉《》〔〕—–―·・％‰")
+_KEPT = set("，。！？：；、（）…‥“”‘’「」『』【】〈〉《》〔〕—–―·・％‰⁺⁻ⁿ")
 _REPLACED = {
     "〜": "~", "～": "~", "∼": "~", "﹣": "-", "‐": "-", "‑": "-", "‒": "-", "−": "-", "⁃": "-",
     "％": "%", "﹪": "%", "℃": "°C", "℉": "°F", "㎡": "m²", "㎢": "km²", "㎠": "cm²", "㎟": "mm²", "㎥": "m³", "㎤": "cm³", "㎦": "km³",

@@ -20,6 +20,7 @@ __all__ = ["Sentence", "complete_sentences", "decode", "main_language", "primary
 
 # Words whose reading is given stand as one private character each while the rules work around them.
 _FIRST_PLACEHOLDER, _LAST_PLACEHOLDER = 0xF0000, 0xFFFFD
+_FIRST = chr(_FIRST_PLACEHOLDER)
 _PLACEHOLDER = re.compile("[\U000f0000-\U000ffffd]")
 _LANGUAGE_SAMPLE_CHARACTERS = 2000
 
@@ -51,11 +52,26 @@ def sentences(
     text = aside.words_of(lexicon, text)
     document_language = language or languages.main_language(text[:_LANGUAGE_SAMPLE_CHARACTERS])
     for piece in segment.pieces(text, limit_characters):
+        if not any(c.isalnum() or c >= _FIRST for c in piece):
+            continue  # marks and signs alone say nothing
         piece_language = language or (languages.main_language(piece) if languages.has_letters(piece) else document_language)
-        for part in segment.cut(normalize(piece, piece_language), limit_characters):
+        for part in _spoken_parts(piece, piece_language, limit_characters):
             sentence = aside.restored(part, piece_language, lexicon)
             if any(c.isalnum() for c in sentence.text):
                 yield sentence
+
+
+def _spoken_parts(piece: str, language: str, limit_characters: int, cuts: int = 3) -> Iterator[str]:
+    """The piece as it is spoken; where words have made it too long, in parts, each read on its own, cut `cuts` times at most."""
+    spoken = normalize(piece, language)
+    if len(spoken) <= limit_characters:
+        yield spoken
+        return
+    for part in segment.cut(spoken, limit_characters):
+        if cuts:
+            yield from _spoken_parts(part, language, limit_characters, cuts - 1)
+        else:
+            yield part
 
 
 def respelled(sentence: Sentence) -> str:

@@ -50,7 +50,7 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,
 _DATA_URI = re.compile(r"\bdata:[\w.+-]{1,40}/[\w.+-]{1,60}(?:;[\w=.-]{1,40}){0,4},[A-Za-z0-9+/=%_-]*", re.ASCII)
 _FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})[^\n`]{0,60}$", re.MULTILINE)
 _RULE = re.compile(r"^ {0,3}(?:(?:\* ?){3,}|(?:- ?){3,}|(?:_ ?){3,}|=(?: ?=){2,})$", re.MULTILINE)
-_TABLE_RULE = re.compile(r"^ {0,3}\|?(?: ?:?-{2,}:? ?\|){1,50}(?: ?:?-{2,}:?)? ?$", re.MULTILINE)
+_TABLE_RULE = re.compile(r"^ {0,3}\|?(?: ?:?-{1,99}:? ?\|){1,50}(?: ?:?-{1,99}:?)? ?$", re.MULTILINE)
 _TABLE_ROW = re.compile(r"^ {0,3}\|(.{1,2000})\| ?$", re.MULTILINE)
 _HEADING = re.compile(r"^ {0,3}#{1,6} {1,4}([^\n]*?)(?: {1,4}#{1,6})? ?$", re.MULTILINE)
 _QUOTE = re.compile(r"^ {0,3}(?:> ?){1,10}", re.MULTILINE)

@@ -37,6 +37,7 @@ _OPEN = re.compile(
     r"(?:[“「『《（(\[{][^”」』》）)\]}\n]{0,100}|(?<![\w\"])\"[^\"\n]{0,100}|<[a-zA-Z/!|][^<>]{0,300}|\$\$?(?![\s\d])[^$\n]{1,200}"
     r"|(?<![a-z])https?://[!-~]{0,1000})\Z"
 )
+_NOT_YET = "\0"  # stands for the character that has not arrived
 _HIDDEN = (("<!--", "-->"), ("<script", "</script"), ("<style", "</style"))
 
 _CLAUSE = re.compile(r"[，；：、,;:—…)）”」』]+(?![\d”」』)）])\s?")
@@ -83,7 +84,7 @@ def complete_sentences(buffer: str, limit_characters: int = 400) -> tuple[str, s
     """
     known = buffer[: _open_start(buffer)]
     end = 0
-    for position in _boundaries(known + "\0"):
+    for position in _boundaries(known + (buffer[len(known) : len(known) + 1] or _NOT_YET)):
         end = position
     line = buffer.rfind("\n", 0, len(known)) + 1
     if line > end and (len(buffer[end:line]) < 40 or _LINE_END.search(buffer[max(end, line - 20) : line - 1]) or line < len(known)):
@@ -123,6 +124,8 @@ def _join(first: str, second: str) -> str:
 
 def _belong_together(first: str, second: str) -> bool:
     weights = _weight(first), _weight(second)
+    if bool(_WIDE.search(first)) != bool(_WIDE.search(second)):
+        return False
     return min(weights) < _CRUMB_WEIGHT and sum(weights) <= _JOINED_WEIGHT
 
 
@@ -184,15 +187,23 @@ def _boundaries(line: str) -> Iterator[int]:
             continue
         if end >= len(line):
             return
+        bracket = match.group()[-1] in "）)】]"
+        if bracket and (match.lastgroup == "wide" or _goes_on(line, end)):
+            continue
         if match.lastgroup == "stop" and not _ends_sentence(line, match):
             continue
         yield end
 
 
+def _goes_on(line: str, position: int) -> bool:
+    following = _NEXT_WORD.match(line, position)
+    return following is not None and following[1].islower()
+
+
 def _ends_sentence(line: str, match: re.Match[str]) -> bool:
     following = _NEXT_WORD.match(line, match.end())
     next_letter = following[1] if following else ""
-    if next_letter == "\0":
+    if next_letter == _NOT_YET:
         return False
     if match.group()[0] == "…" or match.group().startswith(".."):
         return next_letter.isupper() or (not next_letter.isascii() and line[match.end() : match.end() + 1].isspace())

@@ -27,7 +27,7 @@ from edge_tts.text.normalize.chinese_tables import (
     SCORE_WORDS,
     UNITS,
 )
-from edge_tts.text.normalize.rules import Rule, alternatives, apply, number_value, roman_value, rule
+from edge_tts.text.normalize.rules import Rule, alternatives, apply, number_value, roman_value, roman_values, rule
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,60})(?:\.\d{1,40})?"
@@ -52,14 +52,14 @@ _YEAR_AFTER = re.compile(
 
 def normalize(text: str, *, cantonese: bool = False) -> str:
     """A run of Chinese text, Latin words inside it included, as it is read aloud."""
+    traditional = _TRADITIONAL.search(text) or (cantonese and not _SIMPLIFIED.search(text))
     if _has_work(text):
         text = apply(_CANTONESE_RULES if cantonese else _RULES, text)
     text = latin.spell(text, plural="'s", and_word="和")
-    traditional = _TRADITIONAL.search(text) or (cantonese and not _SIMPLIFIED.search(text))
     return text.translate(_TO_TRADITIONAL) if traditional else text
 
 
-_WORK = re.compile(r"[IVX\d!-/:-@\[-`{-~①-⓿❶-➓Ⅰ-ⅿ°×÷±√≈≠≤≥⁄π∞‰‱→μΩα-ωΑ-Ω∑∂∈€£￥¥₩₹₽฿₫₿§²³–—―～²㊀-㊉]")
+_WORK = re.compile(r"[A-Za-z\d!-/:-@\[-`{-~①-⓿❶-➓Ⅰ-ⅿ°×÷±√≈≠≤≥⁄π∞‰‱→μΩα-ωΑ-Ω∑∂∈€£￥¥₩₹₽฿₫₿§²³–—―～²㊀-㊉]")
 
 
 def _has_work(text: str) -> bool:
@@ -79,10 +79,7 @@ def _enclosed(match: re.Match[str]) -> str:
 
 
 def _roman(match: re.Match[str]) -> str:
-    import unicodedata
-
-    value = roman_value(unicodedata.normalize("NFKC", match.group()).upper())
-    return cardinal(str(value)) if value else match.group()
+    return "，".join(cardinal(str(value)) for value in roman_values(match.group()))
 
 
 def _ascii_roman(match: re.Match[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from edge_tts.text.normalize import addresses, latin
 from edge_tts.text.normalize.english_numbers import cardinal, decade, digits, number, ordinal, pairs, year
@@ -27,7 +26,7 @@ from edge_tts.text.normalize.english_tables import (
     WITHOUT_STOP,
     YEAR_BEFORE,
 )
-from edge_tts.text.normalize.rules import Rule, alternatives, apply, number_value, roman_value, rule
+from edge_tts.text.normalize.rules import Rule, alternatives, apply, number_value, roman_value, roman_values, rule
 
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,60})(?:\.\d{1,40})?|\.\d{1,40}"
 _START = r"(?<![\d.])(?<!\d,)"
@@ -53,8 +52,7 @@ def _enclosed(match: re.Match[str]) -> str:
 
 
 def _roman_character(match: re.Match[str]) -> str:
-    value = roman_value(unicodedata.normalize("NFKC", match.group()).upper())
-    return f" {cardinal(str(value))} " if value else match.group()
+    return f" {' '.join(cardinal(str(value)) for value in roman_values(match.group()))} "
 
 
 def _roman(match: re.Match[str]) -> str:
@@ -536,6 +534,7 @@ _RULES: list[Rule] = [
     rule(r"(?<![\d.:])(\d{1,4}):(\d{1,4})(?![\d:])", _to),
     # Money.
     rule(rf"(?:(?<![\w)])([-−]))?({_SIGN})\s?({_NUM})({_SCALE})?(?:{_DASH}(?:{_SIGN})?({_NUM})({_SCALE})?)?(\s?/\s?(?:{_PER_ONE})\b)?", _money),
+    rule(rf"(?<![A-Za-z])({_CODE_NAME})\s({_NUM})({_SCALE})?(?!\s?[A-Z\d])", lambda m: _money_words(m[2], m[3], m[1])),
     rule(rf"{_START}({_NUM})({_SCALE})?\s?([€£¥₩₹₽¢]|(?:{_CODE_NAME})\b)", _money_after),
     # Percent, fractions.
     rule(rf"(?:(?<![\w)])([-−+±]))?{_START}({_NUM})\s?%?(?:{_DASH}({_NUM}))?\s?([%‰])", _percent),

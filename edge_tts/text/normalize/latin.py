@@ -49,6 +49,7 @@ _DOTTED = re.compile(r"(?<![A-Za-z.])(?:[A-Za-z]\.){2,12}(?:[A-Za-z](?![A-Za-z])
 _TOKEN = re.compile(r"[A-Za-z]+")
 _CAPITALS = re.compile(r"(?<![A-Za-z'’])[A-Z]{2,}(?![A-Za-z])")
 _PARTS = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]")
+_INITIALS_AND = re.compile(r"(?<![A-Za-z])([A-Z]{1,3})&([A-Z]{1,3})(?![A-Za-z])")
 _AMPERSAND = re.compile(r"\s?&\s?")
 
 
@@ -59,6 +60,7 @@ def spell(text: str, *, plural: str, and_word: str) -> str:
     and_word: what & between characters other than Latin letters becomes
     """
     if "&" in text:
+        text = _INITIALS_AND.sub(lambda m: f"{' '.join(m[1])} and {' '.join(m[2])}", text)
         text = _AMPERSAND.sub(lambda m: " and " if _latin_beside(m) else and_word, text)
     if "." in text:
         text = _DOTTED.sub(_dotted, text)

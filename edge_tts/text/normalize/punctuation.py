@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from edge_tts.text.language import HAN, HANGUL, KANA
+from edge_tts.text.language import HAN, KANA
 
 _CJK = f"{HAN}{KANA}"
 _APOSTROPHE = re.compile(r"(?<=[A-Za-zÀ-ɏ])[’'´ʼ](?=[A-Za-zÀ-ɏ])|(?<=[sSnN])[’'](?= [a-z])|(?<![^\s“\"(])[’'](?=(?:tis|twas|em|cause|til|bout|round|n)\b)")
@@ -26,7 +26,8 @@ _TO_CJK = str.maketrans(",;:.!?", "，；：。！？")
 _TO_LATIN = str.maketrans("，、；：。！？", ",,;:.!?")
 _CJK_SPACE = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
 _SPACES = re.compile(r"\s+")
-_LETTERS_AROUND = re.compile(rf"[{_CJK}{HANGUL}A-Za-zÀ-ɏ]")
+_IS_CJK = re.compile(f"[{_CJK}]")
+_LAST_LETTER = "\U000effff"  # beyond are the placeholders of words, in any script
 
 
 def plain(text: str, language: str) -> str:
@@ -57,7 +58,7 @@ def _pause(match: re.Match[str]) -> str:
     if not match.start():
         return ""
     mark = max(match.group().replace(" ", ""), key=lambda c: _STRENGTH[c])
-    wide = not before.isascii() and not "À" <= before <= "ɏ" and not "가" <= before <= "힣" or (after and re.match(f"[{_CJK}]", after))
+    wide = _IS_CJK.match(before) or _IS_CJK.match(after) or (before > _LAST_LETTER and _IS_CJK.search(text))
     if wide:
         return mark if mark == "、" else mark.translate(_TO_CJK)
     return mark.translate(_TO_LATIN) + (" " if after else "")

@@ -46,3 +46,9 @@ def roman_value(letters: str) -> int | None:
         return None
     values = [ROMAN[letter] for letter in letters]
     return sum(-value if value < following else value for value, following in zip(values, [*values[1:], 0], strict=True))
+
+
+def roman_values(characters: str) -> list[int]:
+    """The value of a run of roman number characters (Ⅹ and Ⅳ are 14), or of each where together they make none."""
+    together = roman_value(unicodedata.normalize("NFKC", characters).upper())
+    return [together] if together else [int(unicodedata.numeric(c, 0)) for c in characters]
