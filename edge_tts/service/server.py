@@ -147,6 +147,8 @@ class Service:
                     "request_id": speech.request.request_id,
                     "protocol": protocol,
                     "reason": None if speech.error is None else reason(speech.error),
+                    "voice": speech.options.speaker,
+                    "speed": speech.options.speed,
                     "characters": times.characters,
                     "audio_s": round(times.audio_s, 3),
                     "first_audio_s": None if latency_s is None else round(latency_s, 3),
