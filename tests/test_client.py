@@ -50,5 +50,5 @@ def test_a_service_that_is_not_there_is_explained(tmp_path: Path, monkeypatch: p
     with pytest.raises(ServiceError, match="does the service run"):
         Client(tmp_path / "none.sock").command("ping")
     monkeypatch.setattr(client_module, "default_paths", lambda: [tmp_path / "a", tmp_path / "b"])
-    with pytest.raises(ServiceError, match="no service found at .*/a, .*/b; start one with `edge-tts serve`"):
+    with pytest.raises(ServiceError, match=r"no service found at .*/a, .*/b; start one with `edge-tts serve`"):
         Client()

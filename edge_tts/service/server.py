@@ -139,6 +139,7 @@ class Service:
         self.metrics.queue_depth(len(self._speeches))
         times = speech.times
         latency_s = None if times.first_chunk_s is None else times.first_chunk_s - times.submitted_s
+        self.metrics.runaways(self.scheduler.slot.counters.get("runaways", 0))
         self.metrics.request(protocol, speech.outcome, latency_s, times.compute_s, times.audio_s)
         logger.info(
             "spoken" if speech.outcome == "done" else speech.outcome,

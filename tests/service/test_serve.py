@@ -84,11 +84,15 @@ def test_socat_gets_speech_even_while_the_model_loads(served: Served, tmp_path: 
 
 def test_clients_speak_at_once_with_their_own_voices(served: Served) -> None:
     served.wait_for("ready")
-    alone = {voice: b"".join(Client(served.path).speak("Hello, my friend.", voice=voice, seed=1)) for voice in ("af_tiny", "bm_tiny")}
+
+    def spoken_by(voice: str) -> bytes:
+        return b"".join(Client(served.path).speak("Hello, my friend.", voice=voice, seed=1))
+
+    alone = {voice: spoken_by(voice) for voice in ("af_tiny", "bm_tiny")}
     together: dict[int, bytes] = {}
 
     def speak(number: int, voice: str) -> None:
-        together[number] = b"".join(Client(served.path).speak("Hello, my friend.", voice=voice, seed=1))
+        together[number] = spoken_by(voice)
 
     voices = ["af_tiny", "bm_tiny"] * 4
     clients = [threading.Thread(target=speak, args=each) for each in enumerate(voices)]

@@ -31,7 +31,8 @@ print([s.get_inheritable() for some in taken.values() for s in some], "LISTEN_FD
 def test_sockets_are_taken_over_by_name(tmp_path: Path) -> None:
     paths = [tmp_path / "text.sock", tmp_path / "http.sock"]
     listen = [word for path in paths for word in ("-l", str(path))]
-    command = ["systemd-socket-activate", *listen, "--fdname=text:http", "-E", f"PYTHONPATH={PROJECT}", sys.executable, "-c", CHILD]
+    activate = ["systemd-socket-activate", *listen, "--fdname=text:http", "-E", f"PYTHONPATH={PROJECT}"]
+    command = [*activate, sys.executable, "-c", CHILD]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     until_s = time.monotonic() + 10
     while not paths[1].exists() and time.monotonic() < until_s:
