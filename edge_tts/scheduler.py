@@ -68,6 +68,12 @@ class VoiceSlot:
     def loaded(self) -> bool:
         return self._voice is not None
 
+    @property
+    def counters(self) -> dict[str, int]:
+        """What the model counts of itself; nothing while it is not loaded."""
+        voice = self._voice
+        return {} if voice is None else voice.counters
+
     def voice(self) -> Voice:
         """The voice, loaded first if need be (this takes seconds). Raises BundleError or EngineError."""
         with self._lock:

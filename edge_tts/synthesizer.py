@@ -69,6 +69,11 @@ class Voice:
         return self._model.sample_rate
 
     @property
+    def counters(self) -> dict[str, int]:
+        """What the model counts of itself since it was loaded, such as "runaways": sentences that it had to begin again."""
+        return dict(getattr(self._model, "counters", {}))
+
+    @property
     def speakers(self) -> tuple[VoiceEntry, ...]:
         """The bundle's speakers."""
         return self.bundle.manifest.voices

@@ -3,6 +3,7 @@
     sudo edge-tts install-unit          # for the whole machine; then do what it prints
     edge-tts install-unit --user        # for yourself
     edge-tts install-unit --print       # only show them
+    edge-tts install-unit --speech-dispatcher    # instead, a module with which screen readers speak by the service
 
 A system service runs as a user of its own that sees no home directories: Python and the voice bundle must lie elsewhere, for
 instance in /opt/edge-tts and /var/lib/edge-tts/voices.
@@ -11,6 +12,7 @@ instance in /opt/edge-tts and /var/lib/edge-tts/voices.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -23,10 +25,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", action="store_true", help="units of your own, without root")
     parser.add_argument("--print", action="store_true", dest="show", help="print the units instead of writing them")
     parser.add_argument("--bundle", help="bundle that the memory limits are made for (default: the first installed one)")
-    parser.add_argument("--directory", type=Path, help="write the units there instead, as for a package")
+    parser.add_argument(
+        "--speech-dispatcher", action="store_true", help="write a module for speech-dispatcher instead of the units"
+    )
+    parser.add_argument("--directory", type=Path, help="write there instead, as for a package")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.speech_dispatcher:
+        return _speech_dispatcher(args)
     path = _bundle(args.bundle)
     texts = units.units(user=args.user, bundle_bytes=_size(path))
     if not args.user and args.directory is None:
@@ -44,6 +51,27 @@ def run(args: argparse.Namespace) -> int:
     print(_NEXT_USER if args.user else _NEXT_SYSTEM)
     return 0
 
+
+def _speech_dispatcher(args: argparse.Namespace) -> int:
+    """Write a module configuration that names the bundle's voices."""
+    manifest = bundle.read_manifest(bundle.find(args.bundle))
+    runtime_dir = os.environ.get("XDG_RUNTIME_DIR") if args.user else None
+    socket_path = f"{runtime_dir}/edge-tts/text.sock" if runtime_dir else "/run/edge-tts/text.sock"
+    text = units.speech_dispatcher_module(manifest, socket_path)
+    if args.show:
+        print(text, end="")
+        return 0
+    home = Path("~/.config/speech-dispatcher").expanduser() if args.user else Path("/etc/speech-dispatcher")
+    _write((args.directory or home / "modules") / units.SPEECH_DISPATCHER_MODULE, text)
+    print(_NEXT_SPEECH_DISPATCHER.format(home=home))
+    return 0
+
+
+_NEXT_SPEECH_DISPATCHER = """\
+Next, add to {home}/speechd.conf:
+  AddModule "edge-tts" "sd_generic" "edge-tts.conf"
+  DefaultModule edge-tts
+and try it: spd-say -o edge-tts "Hello." """
 
 _NEXT_SYSTEM = """\
 Next:

@@ -50,6 +50,8 @@ logger = logging.getLogger(__name__)
 
 # OpenAI's names, which clients send without being asked; beside them the bundle's own name is accepted.
 MODEL_ALIASES = ("tts-1", "tts-1-hd", "gpt-4o-mini-tts")
+# A voice that stands for none: OpenAI's clients insist on naming one.
+AUTO_VOICE = "auto"
 FIELDS = (
     "model", "input", "voice", "response_format", "speed", "stream", "stream_format", "instructions",
     "language", "seed", "priority", "id",
@@ -107,7 +109,7 @@ def parse_body(data: bytes, default: SpeechRequest, models: tuple[str, ...]) -> 
     voice = body.get("voice")
     if isinstance(voice, dict):
         voice = voice.get("id")
-    if voice is not None:
+    if voice is not None and voice != AUTO_VOICE:
         request = with_option(request, "voice", str(voice))
     return SpeechBody(request, text, stream)
 

@@ -36,8 +36,8 @@ class Metrics:
     def model(self, event: str, seconds: float) -> None:
         """The model was loaded ("load") or unloaded ("unload"), and how long that took."""
 
-    def runaway(self) -> None:
-        """A sentence whose sampling did not end was spoken again."""
+    def runaways(self, n_since_load: int) -> None:
+        """How many sentences whose sampling did not end were spoken again since the model was loaded."""
 
     def bundle(self, manifest: Manifest) -> None:
         """The bundle that requests are spoken with from now on."""
@@ -88,6 +88,7 @@ class PrometheusMetrics(Metrics):
         self._runaways = Counter(
             "edge_tts_runaways_retried", "Sentences spoken again because they did not end", registry=registry
         )
+        self._runaways_since_load = 0
         self._model_events = Counter("edge_tts_model_events", "Loads and unloads of the model", ["event"], registry=registry)
         self._model_loaded = Gauge("edge_tts_model_loaded", "1 while the model is in memory", registry=registry)
         self._model_load = Gauge("edge_tts_model_load_seconds", "What the last load took", registry=registry)
@@ -119,8 +120,10 @@ class PrometheusMetrics(Metrics):
         if event == "load":
             self._model_load.set(seconds)
 
-    def runaway(self) -> None:
-        self._runaways.inc()
+    def runaways(self, n_since_load: int) -> None:
+        before = self._runaways_since_load if n_since_load >= self._runaways_since_load else 0
+        self._runaways.inc(n_since_load - before)
+        self._runaways_since_load = n_since_load
 
     def bundle(self, manifest: Manifest) -> None:
         self._bundle.clear()

@@ -139,6 +139,7 @@ class Service:
         self.metrics.queue_depth(len(self._speeches))
         times = speech.times
         latency_s = None if times.first_chunk_s is None else times.first_chunk_s - times.submitted_s
+        self.metrics.runaways(self.scheduler.slot.counters.get("runaways", 0))
         self.metrics.request(protocol, speech.outcome, latency_s, times.compute_s, times.audio_s)
         logger.info(
             "spoken" if speech.outcome == "done" else speech.outcome,
@@ -147,6 +148,8 @@ class Service:
                     "request_id": speech.request.request_id,
                     "protocol": protocol,
                     "reason": None if speech.error is None else reason(speech.error),
+                    "voice": speech.options.speaker,
+                    "speed": speech.options.speed,
                     "characters": times.characters,
                     "audio_s": round(times.audio_s, 3),
                     "first_audio_s": None if latency_s is None else round(latency_s, 3),

@@ -110,6 +110,11 @@ class Speech:
         self._job: Job = scheduler.submit(request.options, request.priority, self._notify)
 
     @property
+    def options(self) -> SpeechOptions:
+        """The request's options, with the speaker that the text has picked."""
+        return self._job.options
+
+    @property
     def times(self) -> JobTimes:
         return self._job.times
 

@@ -1,4 +1,5 @@
-"""The systemd units as they are installed: the files of `systemd/` with this machine's paths and limits filled in."""
+"""What is installed to run the service: the files of `systemd/` with this machine's paths and limits filled in, and a module
+configuration with which speech-dispatcher, and through it screen readers, speak by the service."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+from edge_tts.bundle import Manifest
 from edge_tts.errors import ServiceError
 
 # Where units go: for the system, and for one user
@@ -58,3 +60,52 @@ def _quoted(word: str) -> str:
 def hidden(path: Path) -> bool:
     """Whether the system's unit cannot reach this path, because its hardening hides it."""
     return any(path.absolute().is_relative_to(directory) for directory in HIDDEN)
+
+
+SPEECH_DISPATCHER_MODULE = "edge-tts.conf"
+# speech-dispatcher knows voices by these names; three of a kind are all there are.
+_SYMBOLIC = {"male": ("MALE1", "MALE2", "MALE3"), "female": ("FEMALE1", "FEMALE2", "FEMALE3")}
+
+
+def speech_dispatcher_module(manifest: Manifest, socket_path: str) -> str:
+    """A configuration for speech-dispatcher's generic module that speaks with the voices of this bundle.
+
+    A rate of -100..100 becomes a speed of 0.5..2. socat and the player are killed when speech is cancelled; the service notices
+    that the client has left and drops the request.
+    """
+    speed = "$(awk \\'BEGIN { r = $RATE; print r < 0 ? 1 + r / 200 : 1 + r / 100 }\\')"
+    line = f"edge-tts/1 priority=high voice=$VOICE speed={speed}"
+    text = f"echo \\\"{line}\\\"; printf \\'%s\\\\n\\' \\'$DATA\\'"
+    command = f"{{ {text}; }} | socat -t 60 - UNIX-CONNECT:{socket_path} | $PLAY_COMMAND"
+    lines = [
+        "# Made by `edge-tts install-unit --speech-dispatcher`; make it again after changing the voice bundle.",
+        f'GenericExecuteSynth "{command}"',
+        'GenericCmdDependency "socat"',
+        'GenericCmdDependency "awk"',
+        "GenericRateForceInteger 1",
+        "GenericRateMultiply 100",
+        "GenericRateAdd 0",
+        "Debug 0",
+    ]
+    for language in dict.fromkeys(_primary(voice.language) for voice in manifest.voices):
+        lines.append(f'GenericLanguage "{language}" "{language}" "utf-8"')
+        lines += [f'AddVoice "{language}" "{name}" "{voice}"' for name, voice in _named_voices(manifest, language).items()]
+    lines.append(f'DefaultVoice "{manifest.voices[0].name}"')
+    return "\n".join(lines) + "\n"
+
+
+def _named_voices(manifest: Manifest, language: str) -> dict[str, str]:
+    """Symbolic name -> voice, for one language; MALE1, which is asked for when nothing is said, is the language's default."""
+    named: dict[str, str] = {}
+    for voice in manifest.voices:
+        if _primary(voice.language) == language:
+            kind = "female" if voice.description.startswith("female") else "male"
+            free = next((name for name in _SYMBOLIC[kind] if name not in named), None)
+            if free is not None:
+                named[free] = voice.name
+    fallback = manifest.default_voices.get(language) or next(iter(named.values()))
+    return {"MALE1": fallback, **named}
+
+
+def _primary(tag: str) -> str:
+    return tag.split("-")[0].lower()

@@ -243,3 +243,22 @@ def test_a_full_queue_is_told_at_once(start: Start) -> None:
             assert refused.json()["error"]["code"] == "busy"
             answer.read()
     assert answers_as_usual(running)
+
+
+def test_a_stop_lets_the_sentence_end_and_closes_idle_connections(start: Start) -> None:
+    running = start(SpellingModel(step_s=0.1, n_chunks=4))
+    with http_client(running) as idle, http_client(running) as client:
+        assert idle.get("/healthz").status_code == 200
+        heard = b""
+        with client.stream("POST", "/v1/audio/speech", json={"input": "A sentence. " * 50, "response_format": "pcm"}) as answer:
+            parts = answer.iter_raw()
+            heard += next(parts)
+            began_s = time.monotonic()
+            running.stop()
+            with pytest.raises(httpx.RemoteProtocolError):  # what is missing does not look complete
+                for part in parts:
+                    heard += part
+        assert read_back(heard).endswith("A sentence.")
+    while running.loop.is_running():
+        assert time.monotonic() < began_s + 8, "an idle connection held up the stop"
+        time.sleep(0.02)

@@ -83,6 +83,24 @@ def test_nc_that_never_closes_its_side_gets_its_audio(start: Start) -> None:
     assert spoken(running.ask(b"One line.\n", close_sending=False)) == "One line."
 
 
+@pytest.mark.parametrize("command", [["ncat", "-U"], ["nc.openbsd", "-N", "-U"], ["nc.openbsd", "-U", "-q", "5"]])
+def test_other_programs_can_be_used_like_socat(start: Start, command: list[str]) -> None:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    running = start(SpellingModel(step_s=0.7), SHORT_TIMES)
+    ran = subprocess.run([*command, str(running.path)], input=b"Hello there.\n", stdout=subprocess.PIPE, timeout=60)
+    assert spoken(ran.stdout) == "Hello there."
+
+
+def test_a_client_that_types_line_by_line_is_read_to(start: Start) -> None:
+    running = start(toml="[limits]\nidle_gap_s = 1.0\n")
+    if shutil.which("socat") is None:
+        pytest.skip("socat is not installed")
+    typing = f"for word in One Two Three; do echo $word.; sleep 0.3; done | socat - UNIX-CONNECT:{running.path}"
+    heard = subprocess.run(["bash", "-c", typing], stdout=subprocess.PIPE, timeout=60, check=True).stdout
+    assert spoken(heard) == "One.Two.Three."
+
+
 def test_a_sentence_is_spoken_while_the_next_is_still_being_written(start: Start) -> None:
     running = start()
     with running.connect() as client:

@@ -71,7 +71,8 @@ def test_no_placeholder_is_left_and_python_may_have_a_space_in_its_path(monkeypa
     for user in (False, True):
         for name, text in units.units(user=user, bundle_bytes=100_000_000).items():
             assert "@" not in text.replace("@system-service", "").replace("@privileged @resources", ""), name
-        assert 'ExecStart="/opt/my python/bin/python" -m edge_tts serve' in units.units(user=user, bundle_bytes=0)["edge-tts.service"]
+        service = units.units(user=user, bundle_bytes=0)["edge-tts.service"]
+        assert 'ExecStart="/opt/my python/bin/python" -m edge_tts serve' in service
 
 
 def can_have_a_manager() -> bool:

@@ -192,3 +192,16 @@ def test_a_client_that_leaves_frees_the_worker(start: Start) -> None:
     run(leave())
     assert answers_as_usual(running)
     assert running.model.n_steps < 60
+
+
+def test_an_idle_connection_does_not_hold_up_a_stop(start: Start) -> None:
+    running = start()
+
+    async def wait_for_the_end() -> None:
+        async with connected(running) as client:
+            await client.write_event(Synthesize(text="Hello.").event())
+            assert read_back(await audio(client)) == "Hello."
+            running.stop()
+            assert await client.read_event() is None
+
+    run(wait_for_the_end())
