@@ -1,5 +1,6 @@
 """Schedule, block overlap and speed change, without the graphs where numpy can tell; with them for the overlap."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,12 @@ import pytest
 from edge_tts.bundle import open_bundle
 from edge_tts.engine import Engine
 from edge_tts.errors import CancelledError
-from edge_tts.models.cosyvoice.flow import OVERLAP_TOKENS, FlowSettings, FlowStream, SpeedChange
+from edge_tts.models.cosyvoice.flow import (
+    OVERLAP_TOKENS,
+    FlowSettings,
+    FlowStream,
+    SpeedChange,
+)
 from edge_tts.models.cosyvoice.model import CosyVoiceModel, load
 
 SETTINGS = FlowSettings(10, 0.7, True, 50, 22050, 256, 80)
@@ -41,7 +47,7 @@ def test_overlapping_frames_keep_their_noise_and_condition(model: CosyVoiceModel
     stream = FlowStream(model.flow, model.voice("中文女").flow, np.random.default_rng(1), lambda: False)
     pieces = [stream.push(tokens[a:b], final=b == 200) for a, b in ((0, 60), (40, 140), (120, 200))]
     n = stream.overlap_frames
-    for (noise, before), (next_noise, after) in zip(given, given[1:], strict=False):
+    for (noise, before), (next_noise, after) in itertools.pairwise(given):
         np.testing.assert_array_equal(noise[:, -n:], next_noise[:, :n])
         np.testing.assert_array_equal(before.mu[:, -n:], after.mu[:, :n])
     total = sum(piece.shape[1] for piece in pieces)
@@ -70,5 +76,5 @@ def test_speed_interpolates_linearly_and_in_pieces_as_in_one(speed: float) -> No
     np.testing.assert_allclose(whole, [np.interp(position, np.arange(101), row) for row in mel], atol=1e-5)
     change = SpeedChange(speed, 3)
     cuts = [0, 1, 2, 30, 31, 80, 101]
-    pieces = [change.push(mel[:, a:b], final=b == 101) for a, b in zip(cuts, cuts[1:], strict=False)]
+    pieces = [change.push(mel[:, a:b], final=b == 101) for a, b in itertools.pairwise(cuts)]
     np.testing.assert_allclose(np.concatenate(pieces, axis=1), whole, atol=1e-6)

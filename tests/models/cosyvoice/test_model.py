@@ -1,5 +1,6 @@
 """The family end to end on a random model: order, blocks, seeds, modes, speed, runaways, cancelling."""
 
+import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -107,7 +108,7 @@ def test_blocks_cover_all_tokens_and_overlap_by_twenty() -> None:
     while not cuts[-1][2]:
         cuts.append(plan.next(899, ended=True))
     assert cuts[0][:2] == (0, 60) and cuts[-1][1:] == (899, True)
-    assert all(after[0] == before[1] - 20 for before, after in zip(cuts, cuts[1:], strict=False))
+    assert all(after[0] == before[1] - 20 for before, after in itertools.pairwise(cuts))
 
 
 def test_a_short_finished_sentence_is_not_cut() -> None:
@@ -156,7 +157,7 @@ def test_a_runaway_is_drawn_anew_and_counted(model: CosyVoiceModel, monkeypatch:
     text = "A sentence of forty letters, all in all."
     chunks = speak(model, (text,))
     assert model.counters["runaways"] >= 1
-    set_back = [b for a, b in zip(calls, calls[1:], strict=False) if b <= a]
+    set_back = [b for a, b in itertools.pairwise(calls) if b <= a]
     assert set_back, "decoding went back to an earlier token"
     assert sum(chunk.duration_s for chunk in chunks) <= 20 * len(text) / 50
 

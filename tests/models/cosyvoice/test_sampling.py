@@ -5,7 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edge_tts.models.cosyvoice.sampling import RunawayLimits, SamplingSettings, draw, find_runaway, log_softmax, nucleus
+from edge_tts.models.cosyvoice.sampling import (
+    RunawayLimits,
+    SamplingSettings,
+    draw,
+    find_runaway,
+    log_softmax,
+    nucleus,
+)
 
 SETTINGS = SamplingSettings()
 
