@@ -45,9 +45,10 @@ def measure_speed(path: Path, seconds: float, threads: int) -> None:
     for n_frames in (300, 860):
         condition = Condition(noise(rng, n_frames), noise(rng, 1)[:, 0], np.zeros((80, n_frames), np.float32))
         start = noise(rng, n_frames)
-        repeated(f"estimator, 10 steps, {n_frames} frames", n_frames / 86.13, lambda c=condition, x=start: model.flow.solve(x, c, no))
+        audio_s = n_frames * 256 / model.sample_rate
+        repeated(f"estimator, 10 steps, {n_frames} frames", audio_s, lambda c=condition, x=start: model.flow.solve(x, c, no))
         mel, excitation = noise(rng, n_frames), 0.1 * rng.standard_normal(n_frames * 256).astype(np.float32)
-        repeated(f"vocoder, {n_frames} frames", n_frames / 86.13, lambda m=mel, e=excitation: model.vocoder.waveform(m, e))
+        repeated(f"vocoder, {n_frames} frames", audio_s, lambda m=mel, e=excitation: model.vocoder.waveform(m, e))
     sentence(model, seconds)
     print(f"at the end {memory()}")
 

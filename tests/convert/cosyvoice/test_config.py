@@ -32,7 +32,8 @@ def test_the_file_of_the_reference_is_read(cosyvoice_reference: Path) -> None:
 
 def test_what_the_file_names_is_never_run(directory: Path) -> None:
     bomb = directory / "ran"
-    edit(directory, "sample_rate:", f"seed: !apply:os.mknod ['{bomb}']\nfun: !name:os.system\n    command: touch {bomb}\nsample_rate:")
+    tags = f"seed: !apply:os.mknod ['{bomb}']\nfun: !name:os.system\n    command: touch {bomb}\n"
+    edit(directory, "sample_rate:", f"{tags}sample_rate:")
     assert read_config(directory).sample_rate == 22050
     assert not bomb.exists()
 

@@ -31,7 +31,9 @@ def test_torch_and_openvino_equal_the_reference_at_every_stage(
 def test_a_wrong_weight_fails_the_stages_behind_it(
     cosyvoice_reference: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checkpoint = Path(shutil.copytree(cosyvoice_reference / "CosyVoice-tiny-SFT", tmp_path / "checkpoint", copy_function=shutil.copyfile))
+    checkpoint = tmp_path / "checkpoint"
+    shutil.copytree(cosyvoice_reference / "CosyVoice-tiny-SFT", checkpoint, copy_function=shutil.copyfile)
+    checkpoint.chmod(0o755)
     data = torch.load(checkpoint / "hift.pt", weights_only=True)
     data["f0_predictor.classifier.bias"] += 0.01
     torch.save(data, checkpoint / "hift.pt")
