@@ -1,4 +1,4 @@
-"""What the quantiser is shown: the inputs that the model's own float graphs get while they speak real sentences."""
+"""What the quantiser is shown: the inputs that the model's own graphs get while they speak real sentences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from edge_tts.bundle import open_bundle
 from edge_tts.engine import Engine, Graph
 from edge_tts.models import Delivery
-from edge_tts.models.cosyvoice.model import load
+from edge_tts.models.cosyvoice.model import LMSettings, load
+from edge_tts.models.cosyvoice.sampling import RunawayLimits
 from edge_tts.text import Sentence
 
 Sample = dict[str, NDArray[Any]]
@@ -44,11 +45,14 @@ class _Recorder:
 
 
 def record(bundle_path: Path, n_sentences: int) -> Iterator[dict[str, list[Sample]]]:
-    """After each sentence: the inputs so far of the estimator and of the vocoder, spoken by the float bundle at `bundle_path`."""
+    """After each sentence: the inputs so far of the estimator and of the vocoder of the bundle, which must be float still."""
     bundle = open_bundle(bundle_path, verify=False)
     model = load(bundle, Engine())
     estimator, vocoder = _Recorder(model.flow._estimator), _Recorder(model.vocoder._generator)
     model.flow._estimator, model.vocoder._generator = estimator, vocoder  # type: ignore[assignment]
+    # Enough tokens of each sentence, and no second try: what is said does not matter here.
+    model.lm_settings = LMSettings(min_ratio=3.0, max_ratio=6.0)
+    model.runaway_limits = RunawayLimits(attempts=1)
     speakers = itertools.cycle(bundle.manifest.voices)
     n_steps = model.flow.settings.n_steps
     for seed, (language, text) in enumerate(SENTENCES[:n_sentences]):

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +29,7 @@ from tqdm import tqdm
 from convert import quantize
 from convert.cosyvoice import calibration
 from convert.cosyvoice.checkpoint import Checkpoint, load_checkpoint
-from convert.cosyvoice.config import CosyVoiceConfig
+from convert.cosyvoice.config import CosyVoiceConfig, read_config
 from convert.cosyvoice.export import position_tables, stages
 from convert.cosyvoice.ranks import FILE_NAME as RANKS_FILE
 from convert.cosyvoice.ranks import PACKAGE, fetch_ranks
@@ -66,7 +67,14 @@ def instructed_voice(text: str) -> tuple[str, str, str]:
 def run(args: argparse.Namespace) -> int:
     """Convert, and say what came out."""
     with tempfile.TemporaryDirectory(prefix="edge-tts-") as scratch, staged_directory(args.out) as stage:
-        manifest = convert(args.checkpoint, Path(scratch), stage, RECIPES[args.recipe], args.instruct, args.ranks)
+        config = read_config(args.checkpoint)  # a wrong directory is told before anything is fetched
+        ranks_file = fetch_ranks(args.ranks, Path(scratch))
+        if config.lm.n_text_tokens != TextTokenizer.read(ranks_file).n_vocabulary:
+            raise BundleError(
+                f"{args.checkpoint}: {config.lm.n_text_tokens} text tokens are not those of Whisper's tokenizer; only the "
+                "original 50 Hz models are supported"
+            )
+        manifest = convert(args.checkpoint, stage, RECIPES[args.recipe], args.instruct, ranks_file)
     size = sum(entry.size for entry in manifest.files)
     print(f"{args.out}: {len(manifest.voices)} voices, {size / 1e6:.0f} MB, recipe {args.recipe}")
     return 0
@@ -74,14 +82,14 @@ def run(args: argparse.Namespace) -> int:
 
 def convert(
     directory: Path,
-    scratch: Path,
     stage: Path,
     recipe: Recipe,
     instructed: list[tuple[str, str, str]],
-    ranks: Path | None,
+    ranks_file: Path,
 ) -> Manifest:
-    """Write a bundle into the empty directory `stage`; `scratch` is for what is not kept."""
-    total = len(GRAPHS) * (2 if recipe.calibration_samples else 1) + 3
+    """Write a bundle into the empty directory `stage`."""
+    calibrated = [name for name in GRAPHS if recipe.graphs[name].method == "int8"]
+    total = 2 + len(GRAPHS) + (1 + len(calibrated) if calibrated else 0)
     with tqdm(total=total, desc="cosyvoice", unit="step", bar_format="{desc}: {n}/{total} {postfix} [{elapsed}]") as progress:
 
         def step(label: str) -> None:
@@ -89,35 +97,43 @@ def convert(
             progress.update()
 
         step("reading the checkpoint")
-        ranks_file = fetch_ranks(ranks, scratch)
-        checkpoint = load_checkpoint(directory)
-        float_bundle = scratch / "float"
-        target = float_bundle if recipe.calibration_samples else stage
-        target.mkdir(exist_ok=True)
-        for made in stages(checkpoint):
-            step(f"building {made.name}")
-            model = made.build()
-            if not recipe.calibration_samples:
-                model = quantize.apply(model, recipe.graphs[made.name])
-            save(model, target / f"{made.name}.xml")
-            del model
-        step("writing tables and voices")
-        shutil.copyfile(ranks_file, target / RANKS_FILE)
-        manifest = write_parts(target, checkpoint, recipe, instructed, provenance(directory))
-        if not recipe.calibration_samples:
+        manifest = write_uncalibrated(directory, stage, recipe, instructed, ranks_file, step)
+        if not calibrated:
             return write_manifest(stage, manifest)
-        write_manifest(float_bundle, manifest)
-        del checkpoint
+        # The graphs that are to be calibrated are still float: a complete bundle, which speaks the calibration sentences.
+        write_manifest(stage, manifest)
         step("speaking calibration sentences")
-        samples = calibrate(float_bundle, recipe.calibration_samples)
-        core = ov.Core()
-        for name in GRAPHS:
+        samples = calibrate(stage, recipe.calibration_samples)
+        for name in calibrated:
             step(f"quantising {name}")
-            model = core.read_model(float_bundle / f"{name}.xml")
-            save(quantize.apply(model, recipe.graphs[name], samples.get(name, ())), stage / f"{name}.xml")
-            del model
-        copy_parts(float_bundle, stage)
+            path = stage / f"{name}.xml"
+            quantised = quantize.apply(ov.Core().read_model(path), recipe.graphs[name], samples.pop(name))
+            save(quantised, path.with_stem(f"{name}-int8"))
+            del quantised
+            for suffix in (".xml", ".bin"):
+                path.with_stem(f"{name}-int8").with_suffix(suffix).replace(path.with_suffix(suffix))
         return write_manifest(stage, manifest)
+
+
+def write_uncalibrated(
+    directory: Path,
+    stage: Path,
+    recipe: Recipe,
+    instructed: list[tuple[str, str, str]],
+    ranks_file: Path,
+    step: Callable[[str], None],
+) -> Manifest:
+    """All parts but the manifest; graphs that need calibration are left float."""
+    checkpoint = load_checkpoint(directory)
+    for made in stages(checkpoint):
+        step(f"building {made.name}")
+        graph_recipe = recipe.graphs[made.name]
+        model = made.build()
+        save(model if graph_recipe.method == "int8" else quantize.apply(model, graph_recipe), stage / f"{made.name}.xml")
+        del model
+    step("writing tables and voices")
+    shutil.copyfile(ranks_file, stage / RANKS_FILE)
+    return write_parts(stage, checkpoint, recipe, instructed, provenance(directory))
 
 
 def save(model: ov.Model, path: Path) -> None:
@@ -125,19 +141,10 @@ def save(model: ov.Model, path: Path) -> None:
     ov.save_model(model, str(path), compress_to_fp16=False)
 
 
-def calibrate(float_bundle: Path, n_sentences: int) -> dict[str, list[quantize.Sample]]:
-    """Inputs of the graphs that are calibrated, spoken by the float bundle."""
-    spoken = calibration.record(float_bundle, n_sentences)
-    return list(tqdm(spoken, total=n_sentences, desc="sentences", leave=False))[-1]
-
-
-def copy_parts(source: Path, target: Path) -> None:
-    """Everything of a bundle but its graphs and its manifest."""
-    for path in source.iterdir():
-        if path.is_dir():
-            shutil.copytree(path, target / path.name)
-        elif path.suffix not in (".xml", ".bin", ".json"):
-            shutil.copyfile(path, target / path.name)
+def calibrate(bundle: Path, n_sentences: int) -> dict[str, list[quantize.Sample]]:
+    """Inputs of the graphs that are calibrated, while the bundle speaks."""
+    spoken = calibration.record(bundle, n_sentences)
+    return dict(list(tqdm(spoken, total=n_sentences, desc="sentences", leave=False))[-1])
 
 
 def write_parts(
@@ -150,11 +157,6 @@ def write_parts(
     """Write tables and voices into `directory`; returns the manifest, which is still to be written."""
     config = checkpoint.config
     tokenizer = TextTokenizer.read(directory / RANKS_FILE)
-    if tokenizer.n_vocabulary != config.lm.n_text_tokens:
-        raise BundleError(
-            f"the checkpoint has {config.lm.n_text_tokens} text tokens, its tokenizer {tokenizer.n_vocabulary}; "
-            "only the original 50 Hz models, which use Whisper's tokenizer, are supported"
-        )
     voices = make_voices(checkpoint.speakers, instructed, tokenizer, config.flow.n_mels)
     np.savez(directory / "tables.npz", **tables(checkpoint))
     # Half precision keeps 11 bits of products that are at most about 10: enough beside weights of 8 bits.

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -96,7 +97,8 @@ def _plain(module: nn.Module) -> nn.Module:
 def _trace(
     module: nn.Module, example: dict[str, Tensor], shapes: dict[str, list[int]], outputs: list[str]
 ) -> ov.Model:
-    with torch.inference_mode():
+    with torch.inference_mode(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tracing is deprecated in torch, but what OpenVINO uses
         model = ov.convert_model(module, example_input=tuple(example.values()), input=list(shapes.values()))
     for port, name in zip(model.inputs, example, strict=True):
         port.get_node().set_friendly_name(name)

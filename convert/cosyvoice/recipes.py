@@ -7,15 +7,24 @@ from convert.quantize import GraphRecipe, Recipe
 GRAPHS = ("text_encoder", "speech_lm", "flow_encoder", "length_regulator", "estimator", "f0_predictor", "vocoder")
 FLOAT, WEIGHTS = GraphRecipe("float32"), GraphRecipe("weights")
 
+# Quantisers between these cost more accuracy than they save time: only convolutions and products with weights take int8.
+_ELEMENT_WISE = (
+    "Add", "Concat", "Convert", "Gelu", "Interpolate", "Mish", "MVN", "Multiply", "Pad", "PRelu", "Reshape", "Round",
+    "ScaledDotProductAttention", "Slice", "Split", "StridedSlice", "Subtract", "Swish", "Transpose", "Unsqueeze", "VariadicSplit",
+)  # fmt: skip
 # The f0 predictor stays float: an error of pitch is heard, and it is small. So does the length regulator.
 _INT8 = {
     "text_encoder": WEIGHTS,
     "speech_lm": WEIGHTS,
     "flow_encoder": WEIGHTS,
     "length_regulator": FLOAT,
-    "estimator": GraphRecipe("int8", transformer=True, smooth_quant_alpha=0.95),
+    # What the estimator begins and ends with meets the noise and the mel themselves.
+    "estimator": GraphRecipe(
+        "int8", keep_float=(".*final_proj.*", ".*time_mlp.*"), keep_float_types=_ELEMENT_WISE, smooth_quant_alpha=0.95
+    ),
     "f0_predictor": FLOAT,
-    "vocoder": GraphRecipe("int8"),
+    # The last layer's output is exponentiated; the source's spectrum spans many magnitudes.
+    "vocoder": GraphRecipe("int8", keep_float=(".*conv_post.*", ".*source_downs.*"), keep_float_types=_ELEMENT_WISE),
 }
 RECIPES = {
     recipe.name: recipe

@@ -49,7 +49,6 @@ MAX_BATCH = 8
 HOPS_TOKENS = (40, 80, 160, 200)
 # A sentence that is decoded to its end is not cut for so little.
 UNCUT_TOKENS = 300
-MAX_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -242,7 +241,7 @@ class Speech:
         self._attempt += 1
         kept = max(runaway.good_tokens, self._plan.spoken_tokens)  # what was heard cannot be taken back
         log.warning("decoding ran away (%s) after %d tokens, attempt %d", runaway.reason, kept, self._attempt)
-        if self._attempt >= MAX_ATTEMPTS:
+        if self._attempt >= self._model.runaway_limits.attempts:
             counters["given_up"] += 1
             if runaway.reason != "no end":
                 del self.tokens[max(kept, self._min_tokens) :]

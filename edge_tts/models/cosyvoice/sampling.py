@@ -61,7 +61,7 @@ def _choose(candidates: NDArray[np.int64], log_probs: Array, rng: np.random.Gene
 
 @dataclass(frozen=True)
 class RunawayLimits:
-    """Where decoding counts as run away. At 50 tokens a second.
+    """Where decoding counts as run away, and how often it is tried. At 50 tokens a second.
 
     loop_tokens: a stretch that repeats itself exactly for as long as this, whatever its period up to a third of it
     stuck_tokens, stuck_distinct: so many tokens in a row of so few different ones: a long silence or a held sound
@@ -70,6 +70,7 @@ class RunawayLimits:
     loop_tokens: int = 75
     stuck_tokens: int = 100
     stuck_distinct: int = 4
+    attempts: int = 3
 
 
 @dataclass(frozen=True)
