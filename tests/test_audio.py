@@ -107,7 +107,8 @@ def test_the_header_is_44_bytes_with_consistent_sizes() -> None:
 
 
 def test_an_unknown_format_lists_those_there_are() -> None:
-    for attempt in (lambda: audio.check_format("aac"), lambda: Encoder("aac", 8000), lambda: audio.encode(tone(8000), 8000, "aac")):
+    attempts = (lambda: audio.check_format("aac"), lambda: Encoder("aac", 8000), lambda: audio.encode(tone(8000), 8000, "aac"))
+    for attempt in attempts:
         with pytest.raises(OptionError, match="unknown audio format 'aac'; choose one of: wav, pcm, flac, ogg, opus, mp3"):
             attempt()
 

@@ -14,7 +14,17 @@ from typing import Any
 import pytest
 
 from edge_tts import bundle, load_voice
-from edge_tts.bundle import Bundle, Manifest, VoiceEntry, find, installed, open_bundle, read_manifest, staged_directory, write_manifest
+from edge_tts.bundle import (
+    Bundle,
+    Manifest,
+    VoiceEntry,
+    find,
+    installed,
+    open_bundle,
+    read_manifest,
+    staged_directory,
+    write_manifest,
+)
 from edge_tts.errors import BundleError, UnknownVoiceError
 
 VOICES = (VoiceEntry("ann", "en-US", "Apache-2.0", "female"), VoiceEntry("mei", "zh-CN", "CC0-1.0"))

@@ -325,4 +325,3 @@ def test_styles_that_are_none_are_errors_and_never_unpickled(tiny_bundle_copy: P
     for name, reason in (("af_tiny", "no array"), ("bm_tiny", "no array"), ("zf_tiny", r"\(100, 16\) is not the shape")):
         with pytest.raises(BundleError, match=rf"{name}\.npy.*{reason}"):
             list(voice.synthesize("Hello.", speaker=name))
-
