@@ -106,8 +106,15 @@ def encode(samples: NDArray[np.float32], sample_rate: int, audio_format: str) ->
     if audio_format == "opus" and sample_rate not in _OPUS_RATES_HZ:
         samples, sample_rate = _resampled(samples, sample_rate, 24000)
     buffer = io.BytesIO()
-    soundfile.write(buffer, samples, sample_rate, format=container, subtype=subtype)
+    with soundfile.SoundFile(buffer, "w", sample_rate, 1, subtype, format=container) as file:
+        _write(file, samples)
     return buffer.getvalue()
+
+
+def _write(file: soundfile.SoundFile, samples: NDArray[np.float32]) -> None:
+    """Write a second at a time: libsndfile's Vorbis encoder overruns its stack when it is given minutes of audio in one call."""
+    for start in range(0, len(samples), file.samplerate):
+        file.write(samples[start : start + file.samplerate])
 
 
 def _resampled(samples: NDArray[np.float32], rate: int, target: int) -> tuple[NDArray[np.float32], int]:
@@ -115,11 +122,13 @@ def _resampled(samples: NDArray[np.float32], rate: int, target: int) -> tuple[ND
     import numpy as np
 
     n_out = round(len(samples) * target / rate)
+    if n_out == 0:
+        return np.zeros(0, dtype=np.float32), target
     spectrum = np.fft.rfft(samples)
     out = np.zeros(n_out // 2 + 1, dtype=spectrum.dtype)
     kept = min(len(out), len(spectrum))
     out[:kept] = spectrum[:kept]
-    return (np.fft.irfft(out, n_out) * (n_out / max(len(samples), 1))).astype(np.float32), target
+    return (np.fft.irfft(out, n_out) * (n_out / len(samples))).astype(np.float32), target
 
 
 def concatenate(chunks: Iterable[AudioChunk], sample_rate: int) -> NDArray[np.float32]:
@@ -152,10 +161,10 @@ class Encoder:
 
     def begin(self) -> bytes:
         """The header, where the format has one that can be sent before any audio; once."""
-        if self._begun:
+        if self._begun or self.audio_format != "wav":
             return b""
         self._begun = True
-        return wav_header(self.sample_rate) if self.audio_format == "wav" else b""
+        return wav_header(self.sample_rate)
 
     def add(self, chunk: AudioChunk) -> bytes:
         import numpy as np
@@ -203,9 +212,7 @@ class Encoder:
             # MP3 at a constant bit rate: readers work out the length of one from its size, without a table in the header.
             rate_mode = {"compression_level": 0.5, "bitrate_mode": "CONSTANT"} if self.audio_format == "mp3" else {}
             self._file = soundfile.SoundFile(self._sink, "w", rate, 1, subtype, format=container, **rate_mode)
-        # libsndfile's Vorbis encoder overruns its stack when it is given minutes of audio in one call
-        for start in range(0, len(samples), rate):
-            self._file.write(samples[start : start + rate])
+        _write(self._file, samples)
         return self._sink.take()
 
 

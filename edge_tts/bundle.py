@@ -106,7 +106,7 @@ def open_bundle(path: Path | str, *, verify: bool = True) -> Bundle:
 def read_manifest(path: Path) -> Manifest:
     """The manifest of the bundle at `path`, its files unchecked; BundleError names what is wrong with it."""
     where = path / MANIFEST
-    if not path.is_dir():
+    if not os.path.isdir(path):  # unlike Path.is_dir, false for what may not be looked at
         raise BundleError(f"{path}: no such voice bundle (a directory with a {MANIFEST})")
     try:
         data = json.loads(where.read_text(encoding="utf-8"))
@@ -114,7 +114,7 @@ def read_manifest(path: Path) -> Manifest:
         raise BundleError(f"{where} is missing, so {path} is no voice bundle; {REMEDY}") from None
     except OSError as error:
         raise BundleError(f"{where}: {error.strerror}; make it readable for this user") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BundleError(f"{where} is not valid JSON ({error}); {REMEDY}") from None
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else None
@@ -128,6 +128,9 @@ def _parse(where: Path, data: dict[str, Any]) -> Manifest:
         raise BundleError(f"{where}: unknown key {key!r}; {REMEDY}")
     for key in sorted(known - {"settings"} - set(data)):
         raise BundleError(f"{where}: {key} is missing; {REMEDY}")
+    for key, kind in _KINDS.items():
+        if key in data and not _is(data[key], kind):
+            raise BundleError(f"{where}: {key} is no {kind.__name__}; {REMEDY}")
     try:
         manifest = Manifest(
             **{
@@ -143,24 +146,37 @@ def _parse(where: Path, data: dict[str, Any]) -> Manifest:
     return manifest
 
 
+# What JSON gives for the manifest's keys; a string would pass for a list of its letters.
+_KINDS = {
+    "family": str, "name": str, "sample_rate": int, "languages": list, "voices": list, "default_voices": dict,
+    "recipe": dict, "provenance": dict, "settings": dict, "files": list,
+}  # fmt: skip
+
+
+def _is(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
 def _check_values(where: Path, manifest: Manifest) -> None:
-    for name, kind in (("family", str), ("name", str), ("sample_rate", int), ("settings", dict), ("default_voices", dict)):
-        if not isinstance(getattr(manifest, name), kind):
-            raise BundleError(f"{where}: {name} is no {kind.__name__}; {REMEDY}")
     if manifest.sample_rate <= 0 or not manifest.voices:
         raise BundleError(f"{where}: a bundle needs a positive sample_rate and at least one voice; {REMEDY}")
-    names = {voice.name for voice in manifest.voices}
+    for text in (*manifest.languages, *(value for voice in manifest.voices for value in asdict(voice).values())):
+        if not _is(text, str):
+            raise BundleError(f"{where}: {text!r} among the languages and voices is no str; {REMEDY}")
+    names = [voice.name for voice in manifest.voices]
     for language, name in manifest.default_voices.items():
         if name not in names:
             raise BundleError(f"{where}: default voice {name!r} of {language!r} is not among the voices; {REMEDY}")
     for entry in manifest.files:
-        if not isinstance(entry.path, str) or not _stays_inside(entry.path):
+        if not _is(entry.path, str) or not _stays_inside(entry.path):
             raise BundleError(f"{where}: file path {entry.path!r} leaves the bundle; {REMEDY}")
+        if not _is(entry.sha256, str) or not _is(entry.size, int):
+            raise BundleError(f"{where}: {entry.path} has no SHA-256 or size; {REMEDY}")
 
 
 def _stays_inside(path: str) -> bool:
     parts = PurePosixPath(path)
-    return bool(path) and not parts.is_absolute() and ".." not in parts.parts
+    return bool(path) and not parts.is_absolute() and ".." not in parts.parts and "\0" not in path
 
 
 def _check_file(directory: Path, entry: FileEntry, *, verify: bool) -> None:
@@ -187,26 +203,43 @@ def sha256(path: Path) -> str:
 def staged_directory(target: Path) -> Iterator[Path]:
     """A temporary directory beside `target` that becomes `target` when the block ends well, and vanishes when it does not.
 
-    A bundle that is already there stays until the new one is complete; so the bundle is there whole or not at all.
+    A bundle that is already there stays until the new one is complete; so the bundle is there whole or not at all. A link stays
+    a link: what it points to is replaced. BundleError when `target` is something else, or cannot be written.
     """
-    target = target.absolute()
+    target = target.resolve()
     if target.exists() and not _replaceable(target):
         raise BundleError(f"{target} exists and is neither a voice bundle nor an empty directory; choose another --out")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    stage = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        stage = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise BundleError(f"{target} cannot be written ({error.strerror}); choose another --out") from None
     try:
         yield stage
-        stage.chmod(0o755)
-        if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-            os.replace(target, old)
-            os.replace(stage, target)
-            shutil.rmtree(old)
-        else:
-            os.replace(stage, target)
+        try:
+            stage.chmod(0o755)
+            _exchange(stage, target)
+        except OSError as error:
+            raise BundleError(f"{target}: the new bundle could not be put there ({error.strerror})") from error
     finally:
-        if stage.exists():
-            shutil.rmtree(stage)
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _exchange(stage: Path, target: Path) -> None:
+    """Put `stage` at `target`; what was there comes back if that fails."""
+    if not target.exists():
+        os.replace(stage, target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    try:
+        os.replace(target, old)
+        os.replace(stage, target)
+    except BaseException:
+        if not target.exists():
+            os.replace(old, target)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _replaceable(target: Path) -> bool:
@@ -240,16 +273,23 @@ def installed() -> list[Path]:
     """Every bundle on the search path, in its order and then by name; an earlier one hides a later one of the same name."""
     found: dict[str, Path] = {}
     for directory in search_path():
-        if directory.is_dir():
-            for path in sorted(directory.iterdir()):
-                if not path.name.startswith(".") and (path / MANIFEST).is_file():
-                    found.setdefault(path.name, path)
+        for name in sorted(_names(directory)):
+            if not name.startswith(".") and os.path.isfile(directory / name / MANIFEST):
+                found.setdefault(name, directory / name)
     return list(found.values())
+
+
+def _names(directory: Path) -> list[str]:
+    """What is in a directory; nothing for one that is not there or that this user may not look into."""
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
 
 
 def find(name: str | None) -> Path:
     """Path of a bundle given as a path or by the name of an installed one; without a name the first installed one."""
-    if name and (os.sep in name or Path(name).is_dir()):
+    if name and (os.sep in name or os.path.isdir(name)):
         return Path(name)
     bundles = installed()
     for path in bundles:

@@ -136,9 +136,13 @@ class Utterance:
 
     def __next__(self) -> AudioChunk:
         """The next chunk; raises CancelledError after `cancel`, so that cut-off audio never looks complete."""
-        if self._cancelled:
-            raise CancelledError("the request was cancelled")
-        return next(self._chunks)
+        if not self._cancelled:
+            try:
+                return next(self._chunks)
+            except StopIteration:
+                if not self._cancelled:  # a model that is cancelled on its way to a chunk just ends
+                    raise
+        raise CancelledError("the request was cancelled")
 
     def cancel(self) -> None:
         """Stop within one model step, even while another thread is inside `next`."""

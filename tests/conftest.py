@@ -1,12 +1,45 @@
-"""What several test modules share."""
+"""What all tests share: a home of their own, and the synthetic Kokoro voice."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from edge_tts.bundle import Bundle
+from edge_tts.synthesizer import Voice, load_voice
+from tests.tiny_voice import write_tiny_bundle
+
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test sees, or leaves anything in, the home of whoever runs it."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "CACHE_DIRECTORY"):
+        monkeypatch.delenv(name, raising=False)
+    return home
+
+
+@pytest.fixture(scope="session")
+def tiny_bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """The synthetic voice on disk; tests that change it make a copy."""
+    return write_tiny_bundle(tmp_path_factory.mktemp("voices") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def tiny_voice(tiny_bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Voice:
+    """The synthetic voice, loaded."""
+    return load_voice(tiny_bundle.path, cache_dir=tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture
+def tiny_bundle_copy(tiny_bundle: Bundle, tmp_path: Path) -> Path:
+    """The synthetic voice in a directory that the test may change."""
+    return Path(shutil.copytree(tiny_bundle.path, tmp_path / "tiny"))
 
 
 @pytest.fixture(scope="session")

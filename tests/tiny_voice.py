@@ -130,7 +130,8 @@ def _generator(layer, add, snake_block) -> None:
 
 
 def write_tiny_bundle(directory: Path, seed: int = 0) -> Bundle:
-    """Write the voice as a bundle into an empty directory."""
+    """Write the voice as a bundle into an empty directory, which is made if need be."""
+    directory.mkdir(parents=True, exist_ok=True)
     weights = tiny_weights(seed)
     builder = GraphBuilder(weights, CONFIG)
     for name, model in (("text", builder.text()), ("prosody", builder.prosody()), ("decoder", builder.decoder())):

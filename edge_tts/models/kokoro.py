@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from edge_tts import signal
 from edge_tts.audio import AudioChunk
-from edge_tts.bundle import Bundle
+from edge_tts.bundle import REMEDY, Bundle
 from edge_tts.errors import BundleError
 from edge_tts.text import Sentence
 from edge_tts.text.phonemes import Phonemizer
@@ -58,12 +59,22 @@ class KokoroSettings:
 
     @classmethod
     def of(cls, bundle: Bundle) -> KokoroSettings:
+        given = bundle.manifest.settings
         try:
-            settings = {**bundle.manifest.settings}
-            settings["source_weight"] = tuple(settings["source_weight"])
-            return cls(**settings)
-        except (KeyError, TypeError) as error:
+            settings = cls(
+                **{
+                    **given,
+                    "vocabulary": {phoneme: int(i) for phoneme, i in dict(given["vocabulary"]).items()},
+                    "source_weight": tuple(float(weight) for weight in given["source_weight"]),
+                    "source_bias": float(given["source_bias"]),
+                    **{name: int(given[name]) for name in ("n_fft", "hop_length", "samples_per_frame")},
+                }
+            )
+            if not 0 < settings.hop_length <= settings.n_fft or settings.n_fft % settings.hop_length:
+                raise ValueError(f"hop_length {settings.hop_length} does not divide n_fft {settings.n_fft}")
+        except (KeyError, TypeError, ValueError) as error:
             raise BundleError(f"{bundle.path}: the manifest's settings are not those of a kokoro bundle ({error})") from None
+        return settings
 
 
 def load(bundle: Bundle, engine: Engine) -> KokoroModel:
@@ -147,9 +158,19 @@ class KokoroModel:
     def style(self, voice: str, n_phonemes: int) -> Array:
         """The voice's style for an utterance of that many phonemes, [1, 256]."""
         if voice not in self._styles:
-            styles: Any = np.load(self._bundle.file(f"voices/{voice}.npy"), mmap_mode="r", allow_pickle=False)
-            self._styles[voice] = styles  # [MAX_PHONEMES, 256]
+            self._styles[voice] = _styles(self._bundle.file(f"voices/{voice}.npy"))
         return np.array(self._styles[voice][n_phonemes - 1][None], dtype=np.float32)
+
+
+def _styles(path: Path) -> Array:
+    """A voice's styles for every number of phonemes, [MAX_PHONEMES, 256], left on disk."""
+    try:
+        styles: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError) as error:
+        raise BundleError(f"{path} is no array of styles ({error}); {REMEDY}") from None
+    if styles.ndim != 2 or len(styles) != MAX_PHONEMES:
+        raise BundleError(f"{path}: {styles.shape} is not the shape of a voice's {MAX_PHONEMES} styles; {REMEDY}")
+    return np.asarray(styles)
 
 
 class UnknownWords:
@@ -177,7 +198,7 @@ class UnknownWords:
         return "".join(self._phonemes[int(i)] for i in best[changed] if i)
 
 
-_CUTS = (re.compile(r"[.!?…;:—,]\s+"), re.compile(r"\s+"))
+_CUTS = (re.compile(r"(?<=[.!?…;:—,])(?=\s)"), re.compile(r"(?<=\S)(?=\s)"))
 
 
 def pieces_of(phonemes: str, limit: int) -> Iterator[str]:
@@ -185,7 +206,7 @@ def pieces_of(phonemes: str, limit: int) -> Iterator[str]:
     rest = phonemes.strip()
     while len(rest) > limit:
         head = rest[: limit + 1]
-        ends = (max((m.end() for m in cut.finditer(head) if m.end() <= limit), default=0) for cut in _CUTS)
+        ends = (max((match.end() for match in cut.finditer(head)), default=0) for cut in _CUTS)
         end = next((e for e in ends if e), limit)
         yield rest[:end].strip()
         rest = rest[end:].strip()
