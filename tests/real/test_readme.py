@@ -1,7 +1,8 @@
 """Every command that the README shows is run, as it stands there.
 
-A comment before a code block says how: `setup` and `test` are CI's own commands; `run` blocks are run in order, in one directory, by
-a shell that finds the installed voice; `python` is run as a program; `serve` is left running for the blocks after it.
+A comment before a code block says how: `setup` and `test` are CI's own commands; `run` and `client` blocks are run in order, in one
+directory, by a shell that finds the installed voice; `python` and `client-python` are run as programs; `serve` is left running
+for the blocks after it. tests/service/test_readme.py does the same with what the protocols promise.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ import soundfile
 from tests.real.conftest import ROOT
 
 _BLOCK = re.compile(r"(?:^<!-- (?P<kind>[\w-]+) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.M | re.S)
-# Blocks of these kinds are run by CI, by tests of their own, or show a protocol rather than a command.
-_RUN_ELSEWHERE = {"setup", "test", "units", "protocol", "deb", "cosyvoice"}
+_SHELL, _PYTHON = {"run", "client"}, {"python", "client-python"}
+# Run by CI itself (setup, test), or by tests that need more than a voice: a manager of units, a package, a checkpoint.
+_RUN_ELSEWHERE = {"setup", "test", "units", "deb", "cosyvoice"}
 
 
 def blocks() -> list[tuple[str, str]]:
@@ -32,7 +34,7 @@ def blocks() -> list[tuple[str, str]]:
 
 
 def test_every_block_of_the_readme_says_how_it_is_tested() -> None:
-    known = {"run", "python", "serve"} | _RUN_ELSEWHERE
+    known = {"serve"} | _SHELL | _PYTHON | _RUN_ELSEWHERE
     untold = [code for kind, code in blocks() if kind not in known]
     assert not untold
 
@@ -71,12 +73,12 @@ def stack() -> Iterator[ExitStack]:
 
 def test_the_commands_of_the_readme_work(home: Path, shell_environment: dict[str, str], stack: ExitStack) -> None:
     for kind, code in blocks():
-        if kind == "run":
+        if kind in _SHELL:
             done = subprocess.run(
                 ["bash", "-eu", "-o", "pipefail", "-c", code], cwd=home, env=shell_environment, capture_output=True, timeout=300
             )
             assert done.returncode == 0, f"{code}\n{done.stderr.decode()}"
-        elif kind == "python":
+        elif kind in _PYTHON:
             subprocess.run([sys.executable, "-c", code], cwd=home, env=shell_environment, check=True, timeout=300)
         elif kind == "serve":
             serve(code, home, shell_environment, stack)
