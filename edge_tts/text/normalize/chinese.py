@@ -505,6 +505,7 @@ _CONNECT = r"(?:\s?(?:是|为|：|:|叫|係|为：|是：|号码|号|后[一二�
 
 def _build(one: Callable[[str], str]) -> list[Rule]:
     return [
+        *(rule(signs, sign) for signs, sign in ((">=", "≥"), ("<=", "≤"), ("!=", "≠"))),
         # Enclosed and roman numbers.
         rule(r"[Ⅰ-ⅿ]{1,8}", _roman),
         rule(r"[①-⓿❶-➓㊀-㊉㉑-㉟㊱-㊿]", _enclosed),
@@ -529,6 +530,7 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"双\s?1([12])(?!\d)", lambda m: "双十" + digits(m[1])),
         rule(r"(?<!\d)([0-9][05])(?=[后後](?!\d|[的]?[天年月秒]))", lambda m: digits(m[1])),
         rule(r"(?<![\d.])(618|315|520|521|996|007|985|211|404|1024|110|119|120|122|12306|12315|12345|10086|10010|95588)(?=大促|活动|晚会|工作制|高校|大学|工程|购物节|年中|程序员节|急救|报警|火警|救护|期间|促销|热线|窗口|客服|指挥|错误|院校|平台|网站|官网)", lambda m: digits(m[1])),
+        rule(r"(?<!\d)0([1-9])(?=[月日号號])", r"\1"),
         # Dates.
         rule(r"(?<![\d./])(\d{4})\s?[-/.]\s?(0?[1-9]|1[0-2])\s?[-/.]\s?(3[01]|[12]\d|0?[1-9])(?!\d|[./]\d|-\d{1,2}(?!\d))[日号]?", _date),
         rule(r"(?<![\d./-])((?:19|20)\d\d)[-/.](0[1-9]|1[0-2])(?![\d./-]|\s?[%元倍个])月?", _year_month),
@@ -540,14 +542,14 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"(?<![\d.,])(\d{4})(?=年代)", lambda m: digits(m[1])),
         rule(r"(?<![\d.,A-Za-z-])(?<![A-Za-z] )(?:19|20)\d\d(?![\d.,:%]|\s?[A-Za-z])", _bare_year),
         # Clock times, ratios, scores.
-        rule(rf"(?<![\d.:])(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?:{_TO}(?P<h2>[01]?\d|2[0-4]):(?P<m2>[0-5]\d)(?::(?P<s2>[0-5]\d))?)?(?![\d:])(?:\s?(?P<half>[AaPp])\.?[Mm]\.?(?![A-Za-z]))?", _time),
+        rule(rf"(?<![\d.:])(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?:{_TO}(?P<h2>[01]?\d|2[0-4]):(?P<m2>[0-5]\d)(?::(?P<s2>[0-5]\d))?)?(?![\d:])分?(?:\s?(?P<half>[AaPp])\.?[Mm]\.?(?![A-Za-z]))?", _time),
         rule(r"(?<![\d.:])(1[0-2]|[1-9])\s?([AaPp])\.?[Mm]\b\.?", _short_time),
         rule(r"(?<![\d.:])\d{1,6}(?:\.\d{1,4})?(?:\s?[:：]\s?\d{1,6}(?:\.\d{1,4})?){1,4}(?![\d:])", _ratio),
         rule(r"(?<![\d.-])(\d{1,3})\s?[-–—]\s?(\d{1,3})(?![\d.-])", _score),
         rule(r"(?<![\d.])2(?=\s?点(?!\d))(?!\s?点[零〇])", "两"),
         rule(r"(?<![\d.])(\d{1,2})点(\d{1,2})(?=分|$|[^\d.%])(?!%)", lambda m: f"{'两' if m[1] == '2' else cardinal(m[1])}点{('零' if m[2][0] == '0' and len(m[2]) > 1 else '') + cardinal(m[2])}"),
         # Money.
-        rule(rf"(?:(?<![\w)）])([-−]))?({_SIGNS})\s?({_NUM})\s?({_SCALE}|[kKMmB](?![A-Za-z]))?(?:{_TO}(?:{_SIGNS})?\s?({_NUM})\s?({_SCALE}|[kKMmB](?![A-Za-z]))?)?(\s?/(?=[{_HAN}A-Za-z]))?", _money, re.IGNORECASE),
+        rule(rf"(?:(?<![\w)）])([-−]))?({_SIGNS})\s?({_NUM})\s?({_SCALE}|[kKMmBT](?![A-Za-z]))?(?:{_TO}(?:{_SIGNS})?\s?({_NUM})\s?({_SCALE}|[kKMmBT](?![A-Za-z]))?)?(\s?/(?=[{_HAN}A-Za-z]))?", _money, re.IGNORECASE),
         rule(rf"(?<![A-Za-z])({_CODES})\s?({_NUM})\s?({_SCALE})?(?!\s?[A-Za-z\d])", lambda m: _money_amount(m[2], m[3]) + CURRENCY_CODES[m[1].upper()]),
         rule(rf"{_START}({_NUM})\s?({_SCALE})?\s?([€£₩₹₽฿₫]|(?:{_CODES})(?![A-Za-z]))", _money_after),
         # Percent.
@@ -555,6 +557,9 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         # Fractions.
         rule(r"(?:(?<![\d.])(\d{1,6})\s)?\s?(?<![\d.])(\w{1,20}|[πα-ω])⁄(\w{1,20}|[πα-ω])", _fraction),
         rule(r"(?<![\d./])(\d{2,3})/(\d{2,3})(?=\s?(?:mmHg|毫米汞柱))", lambda m: f"{cardinal(m[1])}比{cardinal(m[2])}"),
+        rule(r"(?<![\w.^])(\d{1,20}(?:\.\d{1,20})?)\^\(?(-?\d{1,4})\)?", _power),
+        rule(rf"(?<=次方)\s?({_UNIT})(?![A-Za-z\d^])", lambda m: _unit_name(m[1])),
+        rule(r"(?<=\d)(V|W|kg|cm|mm|m|mAh|Ah|GB)(?=\d{1,6}(?:\.\d{1,3})?(?:V|W|A|kg|cm|mm|m|mAh|Ah|GB)(?![A-Za-z]))", r"\1，"),
         # Numbers with units.
         rule(rf"(?:(?<![A-Za-z\d.)）°])([-−]))?(?<![A-Za-z]){_START}({_NUM})\s?({_UNIT_ONE})?(?:(?:{_TO})(-)?({_NUM}))\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
         rule(rf"(?:(?<![A-Za-z\d.)）°])([-−])|(?<![A-Za-z-])){_START}({_NUM})()()()\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
@@ -571,7 +576,7 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"([\d.]{1,40}|[A-Za-z)）π一-龥])\^\(?(-?\d{1,4}|[A-Za-z]{1,2})\)?", _power),
         rule(r"≤", "小于等于"), rule(r"≥", "大于等于"), rule(r"≈", "约等于"), rule(r"≠", "不等于"), rule(r"±", "正负"), rule("√", "根号"),
         rule(r"(?<=[\d\w)）一-龥])\s?×\s?(?=[\w(（一-龥])", "乘"), rule(r"÷", "除以"), rule("∞", "无穷大"), rule("π", "派"),
-        rule(r"(?<=[\w一-龥])\s?=\s?(?=[\w一-龥-])", "等于"), rule(r"(?<![\w<])\s?>\s?(?=\d)|(?<=\w)\s?>\s?(?=\w)", "大于"), rule(r"(?<![\w>])\s?<\s?(?=\d)|(?<=\w)\s?<\s?(?=\w)", "小于"),
+        rule(r"(?<=[\w一-龥])\s?=\s?(?=[\w一-龥-])", "等于"), rule(r"(?<![\w<])\s?>\s?(?=[\d零一二两三四五六七八九十百负])|(?<=\w)\s?>\s?(?=\w)", "大于"), rule(r"(?<![\w>])\s?<\s?(?=[\d零一二两三四五六七八九十百负])|(?<=\w)\s?<\s?(?=\w)", "小于"),
         rule(r"(?<![\d.])(\d{1,6})/(\d{1,6})(?![\d/]|\.\d)", _slash_fraction),
         # Ranges.
         rule(rf"(?:(第)\s?)?{_START}({_NUM})\s?({_SCALE})?([章节页条回集届名位层级期卷课元天岁次个人分年月日周楼号点时])?{_DASH}(第)?({_NUM})(?![\d.-]\d|\d)", _range),

@@ -366,6 +366,8 @@ def _year_or_number(match: re.Match[str]) -> str:
     word = following[1] if following else ""
     counts = word in IRREGULAR_PLURALS or (len(word) > 3 and word.endswith("s") and word not in NOT_PLURALS and not word.endswith("ss"))
     before = _word_before(match)
+    if re.search(r"\bQ[1-4] $", match.string[: match.start()]):
+        return year(text)
     if before in ("room", "flight", "gate", "bus", "route", "highway", "model", "number", "code", "pin", "suite", "channel", "line", "unit", "area", "apartment", "extension"):
         return pairs(text)
     if before in YEAR_BEFORE and not (counts and word not in ("games", "olympics", "elections", "championships")):
@@ -431,6 +433,8 @@ def _expression(match: re.Match[str]) -> str:
     run = re.sub(r"(?<=[\w)])\s?([=≠<>≤≥≈])\s?[-−](?=[\d.A-Za-z(])", lambda m: f" {_OPERATORS[m[1]]} minus ", run)
     run = re.sub(r"(?<=[\d)])\s?([-−–])\s?(?=[\d(])|(?<=\b[A-Za-z\d])\s?([-−])\s?(?=[A-Za-z\d]\b)", " minus ", run) if re.search(r"[=×÷+≈≤≥]|\d\s[-−–]\s\d", run) else run
     run = re.sub(r"(?<=[\w)])\s?/\s?(?=[\d(])", " over ", run) if "=" in run else run
+    if "=" in run:
+        run = run.replace("(", " ").replace(")", " ")
     return re.sub(r"\s?([+×*÷=≠<>≤≥≈±])\s?", lambda m: f" {_OPERATORS[m[1]]} ", run)
 
 
@@ -454,7 +458,7 @@ def _abbreviation(match: re.Match[str]) -> str:
         return match.group()
     before_number = re.match(r"\s?(?:\d|[IVX]+\b)", rest) is not None
     before_name = re.match(r"\s?[A-Z]", rest) is not None
-    name_before = re.search(r"[A-Z][A-Za-z]*\s$", match.string[: match.start()]) is not None
+    name_before = re.search(r"(?:[A-Z][A-Za-z]*|\d(?:st|nd|rd|th))\s$", match.string[: match.start()]) is not None
     if key in ("dr", "st") and name_before and (not before_name or re.search(r"\b\d+\w*\s(?:[A-Z]\w*\s)+$", match.string[: match.start()])):
         return ("Drive" if key == "dr" else "Street") + _end(match)
     if key == "ms" and not before_name and not dotted:
@@ -465,6 +469,8 @@ def _abbreviation(match: re.Match[str]) -> str:
         return match.group()
     if key == "co" and not name_before:
         return match.group()
+    if key in ("max", "min", "avg", "temp") and dotted and re.match(r"\s[a-z]", rest) and not re.search(r"\d\s?$", match.string[: match.start()]):
+        return ABBREVIATIONS[key].capitalize() if short[0].isupper() else ABBREVIATIONS[key]
     if key in ("ed", "est", "temp", "max", "min", "info", "p", "ft", "oz", "lb", "lbs", "ext", "sec") and not before_number and not before_name:
         return match.group()
     if key == "no" and not before_number:
@@ -497,6 +503,7 @@ _SCALE = rf"(?:[kKmMbBtT]|bn|mn|tn)(?![A-Za-z])|\s{_HUNDRED_SCALE}s?\b"
 _HALF = r"[AaPp]\.?\s?[Mm]\b\.?"
 
 _RULES: list[Rule] = [
+    rule(">=", "≥"), rule("<=", "≤"), rule("!=", "≠"),
     rule(r"[Ⅰ-ⅿ]{1,8}", _roman_character),
     rule(r"[①-⓿❶-➓]", _enclosed),
     *addresses.rules("en"),
@@ -551,7 +558,7 @@ _RULES: list[Rule] = [
     rule(rf"(?<![\w/])((?:{_UNIT_ONE})/(?:{_PER_ONE})(?:/(?:{_PER_ONE}))?)(?![\w/])", _bare_unit),
     rule(r"(?<![\w/-])(kg|km|cm|mm|mph|kWh|GHz|MHz|kHz|Mbps|Gbps|mAh|kPa|m\^2|m\^3|km\^2)(?![\w/])", _bare_unit),
     rule(r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)\s?[x×]\s?(\d{1,6}(?:\.\d{1,3})?)(?:\s?[x×]\s?(\d{1,6}))?(?![\w=])(?!\s?=)", lambda m: " by ".join(number(g) for g in m.groups() if g)),
-    rule(r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)[x×](?![\w])", _times),
+    rule(r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)[x×](?![\w]|\s?[-+=*/^])", _times),
     # Expressions.
     (_MATH_RUN, _expression),
     rule(r"(?<=[\w)])\^\(?(-?\d{1,4}|[A-Za-z]{1,2})\)?", _power),
@@ -562,6 +569,7 @@ _RULES: list[Rule] = [
     rule(r"(?<![\w.])(\d{1,18})(?:st|nd|rd|th)\b", lambda m: ordinal(m[1])),
     rule(r"(?<=[\s(])['’](\d\d)(?![\d\w])", lambda m: "oh " + cardinal(m[1]) if m[1][0] == "0" else cardinal(m[1])),
     rule(r"(?<![\d./])(?:(\d{1,4})\s)?(?<![\d./])(\d{1,4})/(\d{1,4})(?![\d/]|\.\d)", _slash),
+    rule(r"(?<![\w.,-])(7[0-8]7)-([1-9]\d0)(?!\d)", lambda m: f"{pairs(m[1])} {pairs(m[2])}"),
     rule(rf"(?<![\w.,-])({_NUM})\s?[-–—~]\s?({_NUM})(?![\d\w.-]*[A-Za-z\d])", _range),
     rule(r"(?<![\w.,:$-])(?:1\d|20)\d\d(?![\d\w]|[.,:]\d|\s?%)", _year_or_number),
     # Names with numbers.

@@ -38,7 +38,7 @@ PER = {
     "person": "person", "people": "people", "unit": "unit", "night": "night", "ton": "ton", "t": "ton", "barrel": "barrel", "share": "share", "kWh": "kilowatt hour", "user": "user", "head": "head", "hundred": "hundred", "acre": "acre", "ha": "hectare", "item": "item", "box": "box", "cup": "cup", "each": "each", "pound": "pound", "mile": "mile", "gallon": "gallon", "liter": "liter", "meter": "meter", "kilo": "kilo", "ride": "ride", "call": "call", "seat": "seat", "page": "page", "pack": "pack", "class": "class", "session": "session", "ticket": "ticket", "piece": "piece", "bottle": "bottle",
 }  # fmt: skip
 # One letter or an English word: a unit only when it touches its number.
-TIGHT_UNITS = frozenset("m g t s h A B K N J V W L l in pt us cc ms mi sec min hp ha cal MP knots acre acres deg Pa kn mb gb kb tb bps mo".split()) - frozenset("sec min mi knots acre acres ms deg mb gb ha hp".split())
+TIGHT_UNITS = frozenset("m g t s h A B K N J L l in pt us cc ms mi sec min hp ha cal MP knots acre acres deg Pa kn mb gb kb tb bps mo".split()) - frozenset("sec min mi knots acre acres ms deg mb gb ha hp".split())
 
 # Sign or code -> (one, many, one part, many parts).
 CURRENCIES = {

@@ -50,7 +50,7 @@ _TOKEN = re.compile(r"[A-Za-z]+")
 _CAPITALS = re.compile(r"(?<![A-Za-z'’])[A-Z]{2,}(?![A-Za-z])")
 _PARTS = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]")
 _INITIALS_AND = re.compile(r"(?<![A-Za-z])([A-Z]{1,3})&([A-Z]{1,3})(?![A-Za-z])")
-_AMPERSAND = re.compile(r"\s?&\s?")
+_AMPERSAND = re.compile(r"\s?&{1,2}\s?")
 
 
 def spell(text: str, *, plural: str, and_word: str) -> str:
