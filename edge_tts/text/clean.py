@@ -13,7 +13,8 @@ from edge_tts.text.markup import LATEX_COMMANDS
 _NEWLINES = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 # Marks that do not compose with their letter: stacked decoration, keycaps, variation selectors.
-_STRAY_MARKS = re.compile(r"[\u0300-\u0344\u0346-\u036f\u0488\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]")
+_STRAY_MARKS = re.compile(r"[\u0300-\u0344\u0346-\u036f\u0488\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe2"
+                          r"0-\ufe2f]")
 _NOT_PLAIN = re.compile(r"[^\n\x20-\x7e\u4e00-\u9fff\u3041-\u3096\u30a1-\u30fe\uac00-\ud7a3，。！？：；、（）“”‘’《》…—]")
 # A backslash that survived double escaping; a Windows path or a LaTeX command is none.
 _ESCAPE = re.compile(r"\b[A-Za-z]:\\\S*|\\(?:u([0-9a-fA-F]{4})|([A-Za-z]{1,20})|([\"'/]))")
@@ -25,7 +26,8 @@ _SPACES = re.compile(r"[^\S\n]+")
 _KEPT = set("，。！？：；、（）…‥“”‘’「」『』【】〈〉《》〔〕—–―·・％‰⁺⁻ⁿ")
 _REPLACED = {
     "〜": "~", "～": "~", "∼": "~", "﹣": "-", "‐": "-", "‑": "-", "‒": "-", "−": "-", "⁃": "-",
-    "％": "%", "﹪": "%", "℃": "°C", "℉": "°F", "㎡": "m²", "㎢": "km²", "㎠": "cm²", "㎟": "mm²", "㎥": "m³", "㎤": "cm³", "㎦": "km³",
+    "％": "%", "﹪": "%", "℃": "°C", "℉": "°F", "㎡": "m²", "㎢": "km²", "㎠": "cm²", "㎟": "mm²", "㎥": "m³", "㎤": "cm³",
+    "㎦": "km³",
     "㏎": "km", "㎧": "m/s", "㎨": "m/s²", "㎞": "km", "µ": "μ", "º": "°", "˚": "°",
     "™": "", "®": "", "©": "", "ʼ": "’", "＇": "'", "＂": '"', "´": "’", "‛": "‘", "‟": "“", "„": "“",
     "№": "No. ", "⋯": "…", "︰": "：", "﹕": "：", "∶": ":", "∕": "/", "✕": "×", "✖": "×",

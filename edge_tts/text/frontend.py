@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from edge_tts.text import Sentence, WordReading, markup, segment
 from edge_tts.text import language as languages
 from edge_tts.text.clean import clean, decode
-from edge_tts.text.lexicon import Lexicon, Reading, character, homophones, numbered_pinyin, parse_reading
+from edge_tts.text.lexicon import (
+    Lexicon,
+    Reading,
+    character,
+    homophones,
+    numbered_pinyin,
+    parse_reading,
+)
 from edge_tts.text.normalize import normalize
 from edge_tts.text.segment import complete_sentences
 

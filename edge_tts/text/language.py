@@ -18,10 +18,12 @@ _LATIN_LETTER = re.compile(f"[{LATIN}]")
 _FULL_WIDTH = re.compile("[，。！？：；、]")
 
 # Written in Cantonese, not in Mandarin (both scripts).
-_CANTONESE = re.compile("[嘅喺咗哋冇嚟嗰唔佢啲乜嘢咁睇攞俾瞓攰嘥乸咩噉搵諗谂冧嗮嘞啱嘈氹揸㗎喎掟]|邊度|边度|點解|点解|食飯|琴日|聽日")
+_CANTONESE = re.compile("[嘅喺咗哋冇嚟嗰唔佢啲乜嘢咁睇攞俾瞓攰嘥乸咩噉搵諗谂冧嗮嘞啱嘈氹揸㗎喎掟]|邊度|边度|點解|点解|食飯"
+                        "|琴日|聽日")
 # Simplified only in Japan, or words that neither Chinese script writes so.
 _JAPANESE = re.compile(
-    "[々気円駅図発働込畑峠売読転辺歩団薬浜県沢実済検険験戻勧黙渋経続絵総緑縁竜鉄銭関雑霊顔齢亜仮価児処労効勅単営壊変専巣帰徴恵悪悩]"
+    "[々気円駅図発働込畑峠売読転辺歩団薬浜県沢実済検険験戻勧黙渋経続絵総緑縁竜鉄銭関雑霊顔齢亜仮価児処労効勅単営壊変専巣帰"
+    "徴恵悪悩]"
     "|^大丈夫(?:、|。|$)|無料|有料|料金|勉強|切符|彼女|日本語|名前|予約|部屋|弁当|値段|荷物"
 )
 # What Japanese and Chinese share is no sign of Japanese: simplified or traditional forms among these say Chinese.

@@ -6,7 +6,7 @@ A file has one word a line, then `=` or a tab, then its reading; a `#` after a s
     kubectl = cube control     another spelling, spoken instead
     Nguyen = /wˈɪn/            phonemes between slashes, in the alphabet of the Kokoro voices
 
-Latin words match as whole words: in any case when written in lower case, else exactly. Of several entries that fit, the longest wins.
+Latin words match as whole words: in any case when written in lower case, else exactly. Of several entries the longest wins.
 In a text, `{重庆|chóng qìng}` gives one word a reading, in the same three ways, and `<chang2>` speaks one syllable.
 """
 
@@ -18,10 +18,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib import resources
 from pathlib import Path
 
 from edge_tts.errors import OptionError
+from edge_tts.text.data import lines, table
 from edge_tts.text.language import HAN
 
 _HAN_ONLY = re.compile(f"[{HAN}]+")
@@ -130,10 +130,10 @@ def numbered_pinyin(syllable: str) -> str:
     return letters + tone
 
 
-def parse(lines: Iterable[str], where: str) -> Lexicon:
+def parse(written: Iterable[str], where: str) -> Lexicon:
     """The lexicon in a file's lines; OptionError names `where`, the line and what is wrong with it."""
     entries: dict[str, Reading] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(written, start=1):
         content = _COMMENT.sub("", line.lstrip("\ufeff")).strip()
         if not content:
             continue
@@ -173,7 +173,7 @@ def user_lexicon() -> Lexicon:
 @cache
 def shipped() -> Lexicon:
     """Chinese words whose characters have several readings and that segmenter and dictionary get wrong."""
-    return parse(_data("polyphones.txt").splitlines(), "the shipped lexicon")
+    return parse(lines("polyphones.txt"), "the shipped lexicon")
 
 
 def character(syllable: str) -> str:
@@ -199,9 +199,4 @@ def _is_syllable(syllable: str) -> bool:
 
 @cache
 def _syllables() -> dict[str, tuple[str, str]]:
-    rows = (line.split("\t") for line in _data("syllables.tsv").splitlines() if not line.startswith("#"))
-    return {syllable: (most, only) for syllable, most, only in rows}
-
-
-def _data(name: str) -> str:
-    return (resources.files("edge_tts.text") / "data" / name).read_text(encoding="utf-8")
+    return {syllable: (most, only) for syllable, most, only in table("syllables.tsv")}

@@ -1,6 +1,6 @@
 """Second step: what marks text up is taken away; what it marks is kept.
 
-Markdown, HTML, SSML, LaTeX, control tags and special tokens of speech models, emoji and emoticons: none is spoken, none is obeyed.
+Markdown, HTML, SSML, LaTeX, control tags and special tokens of speech models, emoji, emoticons: none is spoken, none obeyed.
 Two inline forms are obeyed, because they say how one word is read (`lexicon` tells how): `{重庆|chóng qìng}` and `<chang2>`.
 """
 
@@ -12,14 +12,17 @@ from collections.abc import Callable
 
 # LaTeX command -> the character that the rules read, or nothing. `clean` must not take these for escapes.
 LATEX_COMMANDS = {
-    "times": "×", "cdot": "×", "div": "÷", "pm": "±", "mp": "∓", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "lt": "<", "gt": ">",
-    "ne": "≠", "neq": "≠", "approx": "≈", "equiv": "≡", "sim": "~", "infty": "∞", "sqrt": "√", "sum": "∑", "prod": "∏", "int": "∫",
+    "times": "×", "cdot": "×", "div": "÷", "pm": "±", "mp": "∓", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "lt": "<",
+    "gt": ">",
+    "ne": "≠", "neq": "≠", "approx": "≈", "equiv": "≡", "sim": "~", "infty": "∞", "sqrt": "√", "sum": "∑", "prod": "∏",
+    "int": "∫",
     "partial": "∂", "nabla": "∇", "in": "∈", "notin": "∉", "subset": "⊂", "cup": "∪", "cap": "∩", "to": "→", "rightarrow": "→",
     "Rightarrow": "⇒", "leftarrow": "←", "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ",
     "eta": "η", "theta": "θ", "iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ",
     "sigma": "σ", "tau": "τ", "phi": "φ", "varphi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ", "Delta": "Δ",
     "Theta": "Θ", "Lambda": "Λ", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω", "circ": "°", "degree": "°", "percent": "%",
-    "ldots": "…", "cdots": "…", "dots": "…", "quad": " ", "qquad": " ", "left": "", "right": "", "text": "", "textbf": "", "textit": "",
+    "ldots": "…", "cdots": "…", "dots": "…", "quad": " ", "qquad": " ", "left": "", "right": "", "text": "", "textbf": "",
+    "textit": "",
     "mathrm": "", "mathbf": "", "mathit": "", "mathbb": "", "mathcal": "", "operatorname": "", "displaystyle": "", "limits": "",
     "big": "", "Big": "", "bigl": "", "bigr": "", "begin": "", "end": "", "frac": "", "dfrac": "", "tfrac": "",
     "sin": "sin", "cos": "cos", "tan": "tan", "log": "log", "ln": "ln", "lim": "lim", "max": "max", "min": "min",
@@ -28,8 +31,10 @@ LATEX_COMMANDS = {
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>\n]{0,64}\|>|</?s>|<(?:pad|unk|bos|eos|mask)>|\[/?INST\]|<</?SYS>>")
 # Tags that speech models define for laughter, pauses and speakers.
 _CONTROL_TAG = re.compile(
-    r"\[/?(?:uv_break|v_break|lbreak|laugh(?:ter|ing|s)?|breath|quick_breath|sighs?|coughs?|noise|music|silence|pause|speaker\d?|spk\d?|S\d"
-    r"|gasps?|hissing|lipsmack|mn|vocalized-noise|clucking|accent|(?:oral|break|speed|speech)_\d|(?:short|long)_pause|\d{1,5} ?ms)\]",
+    r"\[/?(?:uv_break|v_break|lbreak|laugh(?:ter|ing|s)?|breath|quick_breath|sighs?|coughs?|noise|music|silence|pause"
+    r"|speaker\d?|spk\d?|S\d"
+    r"|gasps?|hissing|lipsmack|mn|vocalized-noise|clucking|accent|(?:oral|break|speed|speech)_\d|(?:short|long)_pause"
+    r"|\d{1,5} ?ms)\]",
     re.IGNORECASE,
 )
 _PINYIN = re.compile(r"<([a-zü]{1,6}[1-5])>")
@@ -39,11 +44,13 @@ _DOCTYPE = re.compile(r"<![A-Z][^<>\[]{0,200}(?:\[[^\]]{0,2000}\]\s{0,20})?>")
 _HIDDEN_BODY = re.compile(r"<(script|style)\b[^<>]{0,300}>.*?(?:</\1\s{0,9}>|\Z)", re.DOTALL | re.IGNORECASE)
 _ATTRIBUTE = r"""(?:\s{1,20}[A-Za-z_:@][\w:.-]{0,60}(?:\s{0,5}=\s{0,5}(?:"[^"<>]{0,500}"|'[^'<>]{0,500}'|[^\s"'<>=]{1,300})))"""
 _TAG = re.compile(
-    rf"</?([A-Za-z][\w:-]{{0,40}})(?:{_ATTRIBUTE}|\s{{1,20}}(?:disabled|checked|hidden|async|defer|controls|required|open|selected)\b){{0,40}}\s{{0,20}}/?>",
+    rf"</?([A-Za-z][\w:-]{{0,40}})(?:{_ATTRIBUTE}|\s{{1,20}}(?:disabled|checked|hidden|async|defer|controls|required|open"
+    rf"|selected)\b){{0,40}}\s{{0,20}}/?>",
     re.ASCII,
 )
 # Tags at which a reader pauses; others (b, em, span) stand inside words.
-_PAUSE_TAGS = frozenset("p br hr div li ul ol td th tr table h1 h2 h3 h4 h5 h6 blockquote section article pre option break s header footer dt dd".split())
+_PAUSE_TAGS = frozenset("p br hr div li ul ol td th tr table h1 h2 h3 h4 h5 h6 blockquote section article pre option break "
+                        "s header footer dt dd".split())
 _PAUSE_LINE_TAGS = _PAUSE_TAGS - {"td", "th", "break", "s", "option"}
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30}|[a-z]);")
 
@@ -56,7 +63,8 @@ _HEADING = re.compile(r"^ {0,3}#{1,6} {1,4}([^\n]*?)(?: {1,4}#{1,6})? ?$", re.MU
 _QUOTE = re.compile(r"^ {0,3}(?:> ?){1,10}", re.MULTILINE)
 _BULLET = re.compile(r"^ {0,12}(?:[-*+•‣▪●○◦■□◆◇★☆►▶➤·] {1,4}|[•‣▪●○◦■□◆◇★☆►▶➤])(?:\[[ xX]\] )?", re.MULTILINE)
 _NUMBERED = re.compile(r"^( {0,12})(\d{1,3})(?:[.)]\s|、|．)\s{0,4}(?=\S)", re.MULTILINE)
-_IMAGE_OR_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\](?:\((?:[^()\s]{0,600}(?:\([^()\s]{0,100}\))?[^()\s]{0,100})(?: [\"'][^\"'\n]{0,200}[\"'])?\)|\[[^\[\]\n]{0,60}\])")
+_IMAGE_OR_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\](?:\((?:[^()\s]{0,600}(?:\([^()\s]{0,100}\))?[^()\s]{0,100})(?: "
+                            r"[\"'][^\"'\n]{0,200}[\"'])?\)|\[[^\[\]\n]{0,60}\])")
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\n]{1,40}\]:?|^ {0,3}\[[^\[\]\n]{1,60}\]: \S{1,600}.{0,200}$", re.MULTILINE)
 _AUTOLINK = re.compile(r"<((?:https?://|mailto:)?[^\s<>]{1,500}[.@][^\s<>]{1,500})>")
 _CODE = re.compile(r"`{1,3}([^`\n]{0,500})`{1,3}")
@@ -66,7 +74,8 @@ _POWER = re.compile(r"(?<=[\w)])\*\*(?=\d)")
 _EMPHASIS_UNDERSCORES = re.compile(r"(?<![A-Za-z0-9_.])_{1,3}(?=\S)|(?<=[^\s_])_{1,3}(?![A-Za-z0-9_.])")
 _BACKSLASHED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
-_MATH = re.compile(r"\$\$([^$]{1,1000})\$\$|\$(?![\s\d])([^$\n]{1,300})(?<!\s)\$(?!\d)|\$(\d[^$\n]{0,200}[\\^_=+][^$\n]{0,200})(?<!\s)\$(?!\d)")
+_MATH = re.compile(r"\$\$([^$]{1,1000})\$\$|\$(?![\s\d])([^$\n]{1,300})(?<!\s)\$(?!\d)"
+                   r"|\$(\d[^$\n]{0,200}[\\^_=+][^$\n]{0,200})(?<!\s)\$(?!\d)")
 _MATH_BRACKETS = re.compile(r"\\[\[(]([^\n]{1,500}?)\\[\])]")
 _FRACTION = re.compile(r"\\[dt]?frac\s?\{([^{}]{1,80})\}\s?\{([^{}]{1,80})\}")
 _ROOT = re.compile(r"\\sqrt\s?\{([^{}]{1,80})\}")
@@ -75,14 +84,17 @@ _COMMAND = re.compile(r"\\([A-Za-z]{1,20})")
 _LATEX_GROUP = re.compile(r"([\^_])\{([^{}]{1,40})\}")
 
 _EMOJI = re.compile(
-    "[\U0001f000-\U0001f0ff\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\U0001f200-\U0001f2ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\u2800-\u28ff"
+    "[\U0001f000-\U0001f0ff\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\U0001f200-\U0001f2ff\u2300-\u23ff\u2600-\u27bf\u2b00-"
+    "\u2bff\u2800-\u28ff"
     "\U000e0000-\U000e007f\u3030\u303d\u2122\u2139\u231a\u25aa-\u25fe\u2500-\u259f]+"
 )  # fmt: skip
 _FACE = re.compile(r"[╮╭╯ヽ\\ԅ┗Σ٩ლ]?[(（]([^()（）\n]{3,16})[)）](?:[╮╭╯ノﾉゞ┛~|゜︵━┻و✧ง۶ლ彡☆]|／|/(?![\w]))*")
-_FACE_EYES = re.compile(r"[ω□◕‿∀Д≧≦╥﹏￣︶ᴗ⊙﹃◠◡益皿≖▽´◉ಠ°•\u0300ᵕ˘๑❛╹]|[\^＾].*[\^＾]|[TtoO@=><;^~.*QxX-][_.＿][TtoO@=><;^~.*QxX-]")
+_FACE_EYES = re.compile(r"[ω□◕‿∀Д≧≦╥﹏￣︶ᴗ⊙﹃◠◡益皿≖▽´◉ಠ°•\u0300ᵕ˘๑❛╹]|[\^＾].*[\^＾]"
+                        r"|[TtoO@=><;^~.*QxX-][_.＿][TtoO@=><;^~.*QxX-]")
 _FACE_EDGES = set("oOTxXQ๑٩")
 _EMOTICON = re.compile(
-    r"(?<![^\s一-鿿，。！？,.!?])(?:[:;=][-'^]?[)(DPpOo3|/\\*]|[:;]-?\)+|[xX]D+|T[_.]T|Q[_A]Q|\^[_.]?\^|>[_.]<|-_-|o_O|O_o|<3|:'\()(?![^\s一-鿿，。！？,.!?])"
+    r"(?<![^\s一-鿿，。！？,.!?])(?:[:;=][-'^]?[)(DPpOo3|/\\*]|[:;]-?\)+|[xX]D+|T[_.]T|Q[_A]Q|\^[_.]?\^|>[_.]<|-_-|o_O|O_o"
+    r"|<3|:'\()(?![^\s一-鿿，。！？,.!?])"
 )
 _ANGLE_TEXT = re.compile(r"<([^<>\n=]{1,100})>")
 
@@ -154,7 +166,8 @@ def _entity(entity: str) -> str:
     plain = html.unescape(entity)
     if plain == entity:
         return " "
-    return "" if plain in ("\u00ad", "\u200b", "\ufeff", "\ufffd", "\x00") or "\ud800" <= plain <= "\udfff" else plain.replace("\u00a0", " ")
+    return "" if plain in ("\u00ad", "\u200b", "\ufeff", "\ufffd",
+    "\x00") or "\ud800" <= plain <= "\udfff" else plain.replace("\u00a0", " ")
 
 
 def _angle_text(match: re.Match[str]) -> str:

@@ -41,7 +41,8 @@ _HETERONYMS: dict[str, list[tuple[re.Pattern[str], re.Pattern[str], str]]] = {
     word: [(re.compile(rf"(?:{before})$", re.I), re.compile(after, re.I), sound) for before, after, sound in cases]
     for word, cases in {
         "lead": [
-            ("", r" (?:pipe|pencil|paint|acid|poison|bullet|weight|shot|glass|crystal|ore|mine|batter|apron|solder|roof|foil|level)", "lˈɛd"),
+            ("", r" (?:pipe|pencil|paint|acid|poison|bullet|weight|shot|glass|crystal|ore|mine|batter|apron|solder|roof"
+                 r"|foil|level)", "lˈɛd"),
             (r"\b(?:made of|heavy as|of|contains?|like) ", r"(?: and| in| is| or|[.,;!?]|$)", "lˈɛd"),
         ],
         "object": [(r"\b(?:I|we|you|they|will|not|to|may|might|would|n't) ", r"(?! of| in| is| was)", "əbʤˈɛkt")],
@@ -56,7 +57,8 @@ _HETERONYMS: dict[str, list[tuple[re.Pattern[str], re.Pattern[str], str]]] = {
             (r"\bship's ", "", "bˈW"),
         ],
         "bass": [
-            (r"\b(?:a|caught a|striped|sea|big|largemouth) ", r"(?! guitar| player| drum| line| clef| voice| note| singer)", "bˈæs"),
+            (r"\b(?:a|caught a|striped|sea|big|largemouth) ", r"(?! guitar| player| drum| line| clef| voice| note| singer)",
+            "bˈæs"),
             ("", r" (?:fish|boat|lake|swam|pond)", "bˈæs"),
         ],
         "row": [(r"\b(?:terrible|blazing|furious|awful|noisy) ", r"(?! of)", "ɹˈW")],
@@ -66,7 +68,8 @@ _HETERONYMS: dict[str, list[tuple[re.Pattern[str], re.Pattern[str], str]]] = {
             ("", r" (?:into|off|under|headfirst)\b", "dˈOv"),
         ],
         "wound": [
-            (r"\b(?:he|she|I|we|they|road|path|river|then|and|was|had) ", r" (?:the|up|it|around|through|along|down|his|her|tight)", "wˈWnd")
+            (r"\b(?:he|she|I|we|they|road|path|river|then|and|was|had) ",
+            r" (?:the|up|it|around|through|along|down|his|her|tight)", "wˈWnd")
         ],
         "sewer": [(r"\b(?:skilled|a good|fast) ", "", "sˈOəɹ")],
         "does": [(r"\b(?:the|two|three|four|several|many|some|bucks and) ", r"(?: are| were| ran| and| graz|[.,;!?]|$)", "dˈOz")],

@@ -1,7 +1,7 @@
 """Third step: text -> pieces that are spoken in one go, cut where a speaker would breathe.
 
-Never inside decimals, abbreviations, addresses, quotations or ellipses; crumbs ("Hi.") join their neighbour; what is longer than the
-limit is cut at clauses, then at spaces, then anywhere.
+Never inside decimals, abbreviations, addresses, quotations or ellipses; crumbs ("Hi.") join their neighbour; what is longer
+than the limit is cut at clauses, then at spaces, then anywhere.
 """
 
 from __future__ import annotations
@@ -22,19 +22,27 @@ _WORD_BEFORE = re.compile(r"(?:[A-Za-z]\.){1,6}[A-Za-z]?$|[A-Za-z0-9]{1,20}$")
 _NEXT_WORD = re.compile(r"\s{0,40}[\"“‘'(（]{0,9}(\S)")
 # Before these no sentence ends …
 _TITLES = frozenset(
-    "dr mr mrs ms prof st mt ft gen col capt lt sgt sen rep gov rev hon pres fig figs vol vols pp sec ch eq ref e.g i.e cf vs approx"
-    " al dept univ est jan feb mar apr jun jul aug sept sep oct nov dec mon tue tues wed thu thur thurs fri sat viz messrs".split()
+    """
+    dr mr mrs ms prof st mt ft gen col capt lt sgt sen rep gov rev hon pres fig figs vol vols pp sec ch eq ref e.g i.e cf vs
+    approx al dept univ est jan feb mar apr jun jul aug sept sep oct nov dec mon tue tues wed thu thur thurs fri sat viz messrs
+    """.split()
 )
 # … and before these only where the next word starts one.
-_MAY_END = frozenset("etc a.m p.m jr sr inc ltd co corp bros ave rd blvd sq a.k.a u.s u.k u.n e.u b.c a.d ph.d m.d b.a m.a d.c".split())
+_MAY_END = frozenset(
+    "etc a.m p.m jr sr inc ltd co corp bros ave rd blvd sq a.k.a u.s u.k u.n e.u b.c a.d ph.d m.d b.a m.a d.c".split()
+)
 _BEFORE_NUMBER = frozenset("no nos art p para".split())
 
 _ADDRESS = r"(?:https?://|ftp://|www\.)[!-~]{1,2000}|[A-Za-z0-9][\w.+-]{0,63}@[A-Za-z0-9][A-Za-z0-9.-]{1,200}"
-_QUOTED = r"“[^“”\n]{0,100}”|「[^「」\n]{0,100}」|『[^『』\n]{0,100}』|《[^《》\n]{0,100}》|（[^（）\n]{0,100}）|\([^()\n]{0,100}\)|\[[^\[\]\n]{0,100}\]|(?<!\w)\"[^\"\n]{1,100}\"(?!\w)|(?<!\w)‘[^‘’\n]{1,100}’(?!\w)"
+_QUOTED = (
+    r"“[^“”\n]{0,100}”|「[^「」\n]{0,100}」|『[^『』\n]{0,100}』|《[^《》\n]{0,100}》|（[^（）\n]{0,100}）"
+    r"|\([^()\n]{0,100}\)|\[[^\[\]\n]{0,100}\]|(?<!\w)\"[^\"\n]{1,100}\"(?!\w)|(?<!\w)‘[^‘’\n]{1,100}’(?!\w)"
+)
 _WHOLE = re.compile(rf"{_ADDRESS}|{_QUOTED}", re.ASCII)
 # What may still be closed by text to come: quotations, brackets, tags, formulas, addresses.
 _OPEN = re.compile(
-    r"(?:[“「『《（(\[{][^”」』》）)\]}\n]{0,100}|(?<![\w\"])\"[^\"\n]{0,100}|<[a-zA-Z/!|][^<>]{0,300}|\$\$?(?![\s\d])[^$\n]{1,200}"
+    r"(?:[“「『《（(\[{][^”」』》）)\]}\n]{0,100}|(?<![\w\"])\"[^\"\n]{0,100}|<[a-zA-Z/!|][^<>]{0,300}"
+    r"|\$\$?(?![\s\d])[^$\n]{1,200}"
     r"|(?<![a-z])https?://[!-~]{0,1000})\Z"
 )
 _NOT_YET = "\0"  # stands for the character that has not arrived
@@ -87,7 +95,8 @@ def complete_sentences(buffer: str, limit_characters: int = 400) -> tuple[str, s
     for position in _boundaries(known + (buffer[len(known) : len(known) + 1] or _NOT_YET)):
         end = position
     line = buffer.rfind("\n", 0, len(known)) + 1
-    if line > end and (len(buffer[end:line]) < 40 or _LINE_END.search(buffer[max(end, line - 20) : line - 1]) or line < len(known)):
+    if line > end and (len(buffer[end:line]) < 40 or _LINE_END.search(buffer[max(end,
+        line - 20) : line - 1]) or line < len(known)):
         end = line
     while len(buffer) - end > limit_characters:
         end = _cut_position(buffer, end, limit_characters)

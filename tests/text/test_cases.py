@@ -19,7 +19,8 @@ given = pytest.mark.skipif(not GIVEN.exists(), reason=f"{GIVEN} is not there")
 @pytest.fixture(scope="module")
 def kana() -> Callable[[str], str]:
     """Hiragana of Japanese text, by an analyser that the project does not use."""
-    tokenizer = pytest.importorskip("janome.tokenizer", reason="janome, which reads kanji for this test, is not installed").Tokenizer()
+    tokenizer = pytest.importorskip("janome.tokenizer",
+        reason="janome, which reads kanji for this test, is not installed").Tokenizer()
 
     def read(text: str) -> str:
         katakana = "".join(

@@ -13,8 +13,10 @@ from edge_tts.text import Sentence, frontend
 from edge_tts.text.lexicon import Lexicon, Reading, parse
 
 PIECES = (
-    "1 2 10 100 2024 3.5 , . / - – ~ : % ° ℃ $ € ¥ + = × ² ½ ① Ⅳ km kg m h A B GPT AI No. Dr. e.g. the of in 年 月 日 号 点 第 两 个 元 万 "
-    "你好 重庆 。 ， ！ “ ” ( ) （ ） [ ] < > <b> </b> <|zh|> ** _ ` # \n | & @ x.com http://a.b a@b.co ' ’ \\ { } 😀 か 日本 한 개 번 é ß ﬁ Ａ １ "
+    "1 2 10 100 2024 3.5 , . / - – ~ : % ° ℃ $ € ¥ + = × ² ½ ① Ⅳ km kg m h A B GPT AI No. Dr. e.g. the of in 年 月 日 号 "
+    "点 第 两 个 元 万 "
+    "你好 重庆 。 ， ！ “ ” ( ) （ ） [ ] < > <b> </b> <|zh|> ** _ ` # \n | & @ x.com http://a.b a@b.co ' ’ \\ { } 😀 か "
+    "日本 한 개 번 é ß ﬁ Ａ １ "
     "\u200b \u0301 \ud83d v1.2 1/2 5' 6\" am pm st nd th s"
 ).split(" ")
 TEXTS = st.one_of(

@@ -10,7 +10,8 @@ from edge_tts.text.lexicon import Lexicon, Reading
 
 
 def test_a_line_is_a_word_and_its_reading() -> None:
-    words = lexicon.parse(["# towns", "重庆 = chóng qìng  # not zhòng", "kubectl\tcube control", "", "C# = C sharp", "Ng = /ˈɪŋ/"], "test")
+    words = lexicon.parse(["# towns", "重庆 = chóng qìng  # not zhòng", "kubectl\tcube control", "", "C# = C sharp",
+        "Ng = /ˈɪŋ/"], "test")
     assert words.entries == {
         "重庆": Reading(pinyin=("chong2", "qing4")),
         "kubectl": Reading(spelling="cube control"),
@@ -39,7 +40,8 @@ def test_a_wrong_line_is_named_with_its_fault(line: str, complaint: str | None) 
 
 
 @pytest.mark.parametrize(
-    ("written", "numbered"), [("chóng", "chong2"), ("LÜ4", "lü4"), ("lǜ", "lü4"), ("lv4", "lü4"), ("nu:3", "nü3"), ("de", "de5"), ("hello", "hello")]
+    ("written", "numbered"), [("chóng", "chong2"), ("LÜ4", "lü4"), ("lǜ", "lü4"), ("lv4", "lü4"), ("nu:3", "nü3"), ("de",
+    "de5"), ("hello", "hello")]
 )
 def test_pinyin_may_be_written_in_several_ways(written: str, numbered: str) -> None:
     assert lexicon.numbered_pinyin(written) == numbered

@@ -53,7 +53,8 @@ def test_html_leaves_its_text(text: str, bare: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["<|zh|>", "<|endoftext|>", "<<|zh|>|zh|>", "[laugh]", "[uv_break]", "[S1]", "<laughter>", "</s>", "[INST]", "😀👨‍👩‍👧🇨🇳👍🏽", "(＾ω＾)", "(╯°□°）╯︵", "T_T :-)", "♪★", "data:image/png;base64,iVBORw0KGgo="],
+    ["<|zh|>", "<|endoftext|>", "<<|zh|>|zh|>", "[laugh]", "[uv_break]", "[S1]", "<laughter>", "</s>", "[INST]",
+        "😀👨‍👩‍👧🇨🇳👍🏽", "(＾ω＾)", "(╯°□°）╯︵", "T_T :-)", "♪★", "data:image/png;base64,iVBORw0KGgo="],
 )
 def test_control_tags_and_pictures_leave_nothing_to_say(text: str) -> None:
     assert not any(c.isalnum() for c in stripped(text).replace("zh", ""))

@@ -4,7 +4,14 @@ import random
 
 import pytest
 
-from edge_tts.text.normalize import chinese_numbers, english_numbers, japanese, korean, latin, normalize
+from edge_tts.text.normalize import (
+    chinese_numbers,
+    english_numbers,
+    japanese,
+    korean,
+    latin,
+    normalize,
+)
 from edge_tts.text.normalize.rules import roman_value
 
 RANDOM = random.Random(7)
@@ -46,18 +53,22 @@ def test_numbers_beyond_every_scale_are_read_digit_by_digit() -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("10", "十"), ("110", "一百一十"), ("1005", "一千零五"), ("10050", "一万零五十"), ("100000000", "一亿"), ("1000000000000", "一万亿"), ("1230000000000", "一万二千三百亿")],
+    [("10", "十"), ("110", "一百一十"), ("1005", "一千零五"), ("10050", "一万零五十"), ("100000000", "一亿"), ("1000000000000",
+        "一万亿"), ("1230000000000", "一万二千三百亿")],
 )
 def test_chinese_zeros_stand_where_they_belong(text: str, words: str) -> None:
     assert chinese_numbers.cardinal(text) == words
 
 
-@pytest.mark.parametrize(("text", "words"), [("1907", "nineteen oh seven"), ("2005", "two thousand five"), ("2024", "twenty twenty-four"), ("1900", "nineteen hundred"), ("2000", "two thousand")])
+@pytest.mark.parametrize(("text", "words"), [("1907", "nineteen oh seven"), ("2005", "two thousand five"), ("2024",
+    "twenty twenty-four"), ("1900", "nineteen hundred"), ("2000", "two thousand")])
 def test_english_years(text: str, words: str) -> None:
     assert english_numbers.year(text) == words
 
 
-@pytest.mark.parametrize(("text", "counter", "kana"), [("3", "本", "さんぼん"), ("1", "人", "ひとり"), ("20", "日", "はつか"), ("10", "分", "じゅっぷん"), ("600", "円", "ろっぴゃくえん"), ("4", "月", "しがつ"), ("8", "歳", "はっさい"), ("9", "つ", "ここのつ")])
+@pytest.mark.parametrize(("text", "counter", "kana"), [("3", "本", "さんぼん"), ("1", "人", "ひとり"), ("20", "日", "はつか"),
+    ("10", "分", "じゅっぷん"), ("600", "円", "ろっぴゃくえん"), ("4", "月", "しがつ"), ("8", "歳", "はっさい"), ("9", "つ",
+    "ここのつ")])
 def test_japanese_counters_merge_with_their_number(text: str, counter: str, kana: str) -> None:
     assert japanese.counted(text, counter) == kana
 
@@ -67,7 +78,8 @@ def test_korean_native_numbers(value: int, words: str) -> None:
     assert korean.native(value) == words
 
 
-@pytest.mark.parametrize(("letters", "value"), [("IV", 4), ("XII", 12), ("MCMXCIV", 1994), ("MIX", 1009), ("IIII", None), ("VX", None), ("", None)])
+@pytest.mark.parametrize(("letters", "value"), [("IV", 4), ("XII", 12), ("MCMXCIV", 1994), ("MIX", 1009), ("IIII", None), ("VX",
+    None), ("", None)])
 def test_only_well_formed_roman_numerals_are_numbers(letters: str, value: int | None) -> None:
     assert roman_value(letters) == value
 

@@ -32,7 +32,8 @@ def test_nothing_is_cut_inside(whole: str) -> None:
     ("text", "parts"),
     [
         (f"{LONG}. {LONG}! {LONG}?", [f"{LONG}.", f"{LONG}!", f"{LONG}?"]),
-        ("这是一个完整的句子。那是另外一个句子！还有第三个句子？", ["这是一个完整的句子。", "那是另外一个句子！", "还有第三个句子？"]),
+        ("这是一个完整的句子。那是另外一个句子！还有第三个句子？", ["这是一个完整的句子。", "那是另外一个句子！",
+        "还有第三个句子？"]),
         (f"{LONG}\nand {LONG}", [f"{LONG} and {LONG}."]),
         ("Apples and all\nPears and more", ["Apples and all.", "Pears and more."]),
         (f"He lives in the U.S. {LONG}.", ["He lives in the U.S.", f"{LONG}."]),

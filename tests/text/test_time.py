@@ -15,8 +15,10 @@ from edge_tts.text import frontend
 
 FLOODS = [
     *"1 a A . , - / : ; < > & [ ( { * _ ` ~ = $ \\ # | @ % ° ^ + ' \" 你 。 … “ 「 （ 年 第 ① Ⅳ 😀 \u0301 ⁄".split(" "),
-    *"1, 1. 1- 1/ 1: 1~ 1% 1年 1月 ¥1 a. a- a@ a1 A. a/ <a </ <!-- &a; [( ]( ** ``` ~~ $a \\( \\frac{ http:// a@a. www. C:\\ 验证码1 km/ 12:30- 2024/".split(" "),
-    *["1 ", "a ", " ", "\n", "1 1 ", "a, ", "\n- ", "\n1. ", "\n| ", "January 1 ", "Pope I ", "<s a=1 ", "{a|", "data:a/a;a=", "GPT-1", "1️😊"],
+    *"1, 1. 1- 1/ 1: 1~ 1% 1年 1月 ¥1 a. a- a@ a1 A. a/ <a </ <!-- &a; [( ]( ** ``` ~~ $a \\( \\frac{ http:// a@a. www. "
+     "C:\\ 验证码1 km/ 12:30- 2024/".split(" "),
+    *["1 ", "a ", " ", "\n", "1 1 ", "a, ", "\n- ", "\n1. ", "\n| ", "January 1 ", "Pope I ", "<s a=1 ", "{a|", "data:a/a;a=",
+    "GPT-1", "1️😊"],
 ]
 LIMIT_S = 10.0  # a quadratic pattern takes minutes
 

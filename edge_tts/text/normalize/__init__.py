@@ -1,21 +1,24 @@
 """Fourth step: numbers, signs, units and short forms -> the words a reader says.
 
-Each language's module loads with its first sentence. What comes out holds letters, spaces and pause marks only; if the rules left a
-text nothing to say although it holds letters or digits, those are said one by one, so that nothing is lost.
+Each language's module loads with its first sentence. What comes out holds letters, spaces and pause marks only; if the rules
+left a text nothing to say although it holds letters or digits, those are said one by one, so that nothing is lost.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from edge_tts.text.language import HAN, HANGUL, KANA, LATIN
+from edge_tts.text.language import HAN, KANA, LATIN
 from edge_tts.text.normalize import punctuation
 
 # English inside Chinese: a stretch with no Han, of at least three words that have a lower-case letter.
 _NO_HAN = re.compile(f"[^{HAN}{KANA}]+")
-_WORD = re.compile(f"(?<![^\\s“\"'(（，。！？：；、,])(?:[{LATIN}][a-z'’]*[a-z]|I|a)(?![^\\s”\"')）,.!?:;，。！？：；、…—-]|[.:]\\S)")
+_WORD = re.compile(f"(?<![^\\s“\"'(（，。！？：；、,])(?:[{LATIN}][a-z'’]*[a-z]|I|a)(?![^\\s”\"')）,.!?:;，。！？：；、…—-]"
+                   "|[.:]\\S)")
 _ENGLISH_WORDS = 4
-_FUNCTION_WORD = re.compile(r"\b(?:the|is|are|was|were|am|of|and|to|in|on|at|for|with|you|he|she|we|they|my|your|his|have|has|had|do|does|did|will|would|can|not|this|that|it|be|so|but|a|i|about|by|from)\b", re.IGNORECASE)
+_FUNCTION_WORD = re.compile(r"\b(?:the|is|are|was|were|am|of|and|to|in|on|at|for|with|you|he|she|we|they|my|your|his|have"
+                            r"|has|had|do|does|did|will|would|can|not|this|that|it|be|so|but|a|i|about|by|from)\b", re.IGNORECASE)
 # Chinese inside English: Han with the digits and signs that touch it.
 _HAN_STRETCH = re.compile(f"[{HAN}](?:[^A-Za-z\\s]{{0,60}}[{HAN}，。！？]|[{HAN}])*")
 _PASSES = 3
@@ -53,7 +56,9 @@ def runs(text: str, language: str) -> list[tuple[str, str]]:
     return [(text, language)]
 
 
-def _split(text: str, pattern: re.Pattern[str], inner: str, outer: str, accepts) -> list[tuple[str, str]]:  # type: ignore[no-untyped-def]
+def _split(
+    text: str, pattern: re.Pattern[str], inner: str, outer: str, accepts: Callable[[str], bool]
+) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     start = 0
     for match in pattern.finditer(text):

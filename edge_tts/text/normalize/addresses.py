@@ -11,17 +11,28 @@ from edge_tts.text.normalize.rules import Rule, rule
 
 _SIGNS = {
     "en": {
-        ".": "dot", "/": "slash", ":": "colon", "@": "at", "-": "dash", "_": "underscore", "?": "question mark", "=": "equals", "&": "and", "#": "hash",
-        "%": "percent", "+": "plus", "~": "tilde", "\\": "backslash", ",": "comma", "!": "exclamation mark", "*": "star", "$": "dollar", ";": "semicolon",
+        ".": "dot", "/": "slash", ":": "colon", "@": "at", "-": "dash", "_": "underscore", "?": "question mark", "=": "equals",
+        "&": "and", "#": "hash",
+        "%": "percent", "+": "plus", "~": "tilde", "\\": "backslash", ",": "comma", "!": "exclamation mark", "*": "star",
+        "$": "dollar", ";": "semicolon",
     },
     "zh": {
-        ".": "点", "/": "斜杠", ":": "冒号", "@": "艾特", "-": "杠", "_": "下划线", "?": "问号", "=": "等于", "&": "和", "#": "井号",
-        "%": "百分号", "+": "加", "~": "波浪号", "\\": "反斜杠", ",": "逗号", "!": "感叹号", "*": "星号", "$": "美元符", ";": "分号",
+        ".": "点", "/": "斜杠", ":": "冒号", "@": "艾特", "-": "杠", "_": "下划线", "?": "问号", "=": "等于", "&": "和",
+        "#": "井号",
+        "%": "百分号", "+": "加", "~": "波浪号", "\\": "反斜杠", ",": "逗号", "!": "感叹号", "*": "星号", "$": "美元符",
+        ";": "分号",
     },
 }  # fmt: skip
 
-_TLD = "com|cn|net|org|io|gov|edu|info|co|me|tv|app|dev|ai|hk|tw|jp|kr|uk|us|de|fr|ru|eu|xyz|top|cc|club|shop|vip|wiki|tech|online|site|blog|mil|int|biz|au|ca|in|ch|nl|it|es|br|sg"
-_FILE = "txt|md|pdf|docx?|pptx?|xlsx?|csv|tsv|json|ya?ml|toml|xml|html?|css|scss|jsx?|tsx?|vue|py|ipynb|java|kt|go|rs|cpp|cc|hpp|cs|rb|php|sh|bat|ps1|sql|ini|cfg|conf|log|lock|exe|dll|so|apk|dmg|iso|zip|rar|tar|gz|tgz|7z|jpe?g|png|gif|svg|bmp|webp|ico|psd|mp[34]|wav|flac|ogg|m4a|avi|mkv|mov|webm|srt|ttf|onnx|pth?|bin|safetensors|gguf|db|env|tmp|bak"
+_TLD = (
+    "com|cn|net|org|io|gov|edu|info|co|me|tv|app|dev|ai|hk|tw|jp|kr|uk|us|de|fr|ru|eu|xyz|top|cc|club|shop|vip|wiki|tech"
+    "|online|site|blog|mil|int|biz|au|ca|in|ch|nl|it|es|br|sg"
+)
+_FILE = (
+    "txt|md|pdf|docx?|pptx?|xlsx?|csv|tsv|json|ya?ml|toml|xml|html?|css|scss|jsx?|tsx?|vue|py|ipynb|java|kt|go|rs|cpp|cc"
+    "|hpp|cs|rb|php|sh|bat|ps1|sql|ini|cfg|conf|log|lock|exe|dll|so|apk|dmg|iso|zip|rar|tar|gz|tgz|7z|jpe?g|png|gif|svg"
+    "|bmp|webp|ico|psd|mp[34]|wav|flac|ogg|m4a|avi|mkv|mov|webm|srt|ttf|onnx|pth?|bin|safetensors|gguf|db|env|tmp|bak"
+)
 _TOKEN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z\d]", re.ASCII)
 _TAIL = re.compile(r"[.,;:!?)\]}'\"]{1,40}$")
 
@@ -38,10 +49,14 @@ def rules(language: str) -> list[Rule]:
     return [
         rule(r"(?<![A-Za-z0-9])(?:https?|ftp|wss?|file|ssh|git|rtsp|magnet)://[!-~]{1,2000}", say, re.IGNORECASE),
         rule(r"(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}@(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,6}[A-Za-z]{2,24}(?![A-Za-z0-9])", say),
-        rule(r"(?<![\d.])((?:25[0-5]|2[0-4]\d|1?\d{1,2})(?:\.(?:25[0-5]|2[0-4]\d|1?\d{1,2})){3})(?:([:/])(\d{1,5}))?(?!\.?\d)", say_ip),
-        rule(rf"(?<![\w@.-])www\.[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{0,5}}(?:/[!-~]{{0,500}})?|(?<![\w@.-])(?:[A-Za-z0-9][A-Za-z0-9-]{{0,62}}\.){{1,5}}(?:{_TLD})(?![\w-])(?!\.[A-Za-z0-9])(?::\d{{1,5}})?(?:/[!-~]{{0,500}})?", say),
+        rule(r"(?<![\d.])((?:25[0-5]|2[0-4]\d|1?\d{1,2})(?:\.(?:25[0-5]|2[0-4]\d|1?\d{1,2})){3})(?:([:/])(\d{1,5}))?(?!\.?\d)",
+        say_ip),
+        rule(rf"(?<![\w@.-])www\.[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{0,5}}(?:/[!-~]{{0,500}})?"
+             rf"|(?<![\w@.-])(?:[A-Za-z0-9][A-Za-z0-9-]{{0,62}}\.){{1,5}}(?:{_TLD})(?![\w-])(?!\.[A-Za-z0-9])(?::\d{{1,5}})?("
+             rf"?:/[!-~]{{0,500}})?", say),
         rule(r"(?<![\w\\])[A-Za-z]:\\[!-~]{1,300}", say),
-        rule(r"(?<![\w./~<])(?:~|\.{1,2})?(?:/[\w.@+-]{1,80}){2,30}/?|(?<![\w./])(?:~|\.{1,2})/[\w.@+-]{1,80}(?:/[\w.@+-]{1,80}){0,30}", say),
+        rule(r"(?<![\w./~<])(?:~|\.{1,2})?(?:/[\w.@+-]{1,80}){2,30}/?|(?<![\w./])(?:~"
+             r"|\.{1,2})/[\w.@+-]{1,80}(?:/[\w.@+-]{1,80}){0,30}", say),
         rule(rf"(?<![\w./-])[\w-]{{1,60}}(?:[./][\w-]{{1,60}}){{0,12}}\.(?:{_FILE})(?![\w-])(?!\.\w)", say, re.IGNORECASE),
         rule(r"(?<![A-Za-z0-9])(?:localhost)(?::\d{1,5})?(?:/[!-~]{0,200})?", say),
     ]
@@ -56,7 +71,7 @@ def _with_tail(text: str, say: Callable[[str], str]) -> str:
 
 def _say(address: str, language: str) -> str:
     signs = _SIGNS[language]
-    words = []
+    words: list[str] = []
     for token in _TOKEN.findall(address):
         if token.isdigit():
             words.append(_say_digits(token, language, port=bool(words) and words[-1] == signs[":"]))
@@ -70,7 +85,7 @@ def _say(address: str, language: str) -> str:
 def _say_digits(text: str, language: str, *, port: bool = False) -> str:
     if language == "zh":
         return chinese_numbers.digits(text) if len(text) > 2 or text[0] == "0" else chinese_numbers.cardinal(text)
-    if text[0] == "0" and len(text) > 1 or len(text) > (4 if port else 3):
+    if (text[0] == "0" and len(text) > 1) or len(text) > (4 if port else 3):
         return english_numbers.digits(text)
     return english_numbers.cardinal(text)
 
@@ -78,7 +93,7 @@ def _say_digits(text: str, language: str, *, port: bool = False) -> str:
 def _say_ip(match: re.Match[str], language: str) -> str:
     address, sign, port = match.groups()
     say = chinese_numbers.digits if language == "zh" else english_numbers.digits
-    words = []
+    words: list[str] = []
     for part in address.split("."):
         words += [say(part), _SIGNS[language]["."]]
     words.pop()

@@ -1,6 +1,6 @@
-"""Mandarin and Cantonese: numbers, signs, units and short forms -> characters, in the order in which one must not disturb the other.
+"""Mandarin and Cantonese: numbers, signs, units and short forms -> characters, in the order in which none disturbs another.
 
-Addresses and codes first, then dates, times, money, measures, ranges, expressions, names of models, and last any number that is left.
+Addresses and codes first, then dates, times, money, measures, ranges, expressions, names of models, and last any number left.
 """
 
 from __future__ import annotations
@@ -10,7 +10,13 @@ from collections.abc import Callable
 from functools import partial
 
 from edge_tts.text.normalize import addresses, latin
-from edge_tts.text.normalize.chinese_numbers import cardinal, digits, number, phone, quantity
+from edge_tts.text.normalize.chinese_numbers import (
+    cardinal,
+    digits,
+    number,
+    phone,
+    quantity,
+)
 from edge_tts.text.normalize.chinese_tables import (
     BARE_UNITS,
     CODE_WORDS,
@@ -27,7 +33,15 @@ from edge_tts.text.normalize.chinese_tables import (
     SCORE_WORDS,
     UNITS,
 )
-from edge_tts.text.normalize.rules import Rule, alternatives, apply, number_value, roman_value, roman_values, rule
+from edge_tts.text.normalize.rules import (
+    Rule,
+    alternatives,
+    apply,
+    number_value,
+    roman_value,
+    roman_values,
+    rule,
+)
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,60})(?:\.\d{1,40})?"
@@ -37,16 +51,20 @@ _TO = rf"(?:{_DASH}|至|到)"
 _SCALE = r"(?:万亿|千万|百万|十万|亿|万|千|億|萬)"
 _MEASURE = re.compile(rf"\s?(?:多|余|几)?(?:大|小|整|满|長|长)?(?:{alternatives(MEASURES)})")
 _ORDINAL = re.compile(rf"(?:{alternatives(ORDINALS)})")
-_MEASURE_START = re.compile(rf"\s?(?:{alternatives([*MEASURES, *PER_LEFT, *CURRENCY_CODES, '天', '%', '月', '日', '度', '点', '多', '余'])})")
+_COUNTED = [*MEASURES, *PER_LEFT, *CURRENCY_CODES, *"天%月日度点多余"]
+_MEASURE_START = re.compile(rf"\s?(?:{alternatives(_COUNTED)})")
 _SCORE = re.compile(alternatives(SCORE_WORDS))
 _RATIO = re.compile(alternatives(RATIO_WORDS))
 _BELOW_ZERO = re.compile("气温|温度|氣溫|溫度|低温|高温|体温|水温|室温|零下|最低|最高|降温|冷|天气|℃")
 _DURATION_BEFORE = re.compile(
-    r"(?:约|大约|近|将近|共|历时|经过|长达|过去|有|了|花|活|满|超过|不到|至少|最多|仅|用|需要|为期|再|每|隔|前|后|未来|最近|几乎|整整|逾|达|迄今|距今|已有|任期|质保|保修|判|刑|徒刑|寿命|连续|只|才|等|差)\s?$"
+    r"(?:约|大约|近|将近|共|历时|经过|长达|过去|有|了|花|活|满|超过|不到|至少|最多|仅|用|需要|为期|再|每|隔|前|后|未来|最近"
+    r"|几乎|整整|逾|达|迄今|距今|已有|任期|质保|保修|判|刑|徒刑|寿命|连续|只|才|等|差)\s?$"
 )
-_DURATION_AFTER = re.compile(r"\s?(?:前|后|後|内|來|来|历史|歷史|以上|以下|多|时间|的历史|寿命|左右|之久|老|经验|期|里|间|之内|之后|之前|才|没|不|一遇|国债|有期)")
+_DURATION_AFTER = re.compile(r"\s?(?:前|后|後|内|來|来|历史|歷史|以上|以下|多|时间|的历史|寿命|左右|之久|老|经验|期|里|间"
+                             r"|之内|之后|之前|才|没|不|一遇|国债|有期)")
 _YEAR_AFTER = re.compile(
-    r"\s?(?:班|财年|学年|年度|届|款|版|赛季|春|秋|夏|冬|世界杯|奥运|中国|全国|北京|上海|巴黎|东京|高考|校招|秋招|春招|春晚|欧洲杯|亚运|考研|国考|双11|双十一|[QqHh][1-4](?!\d)|[）)])"
+    r"\s?(?:班|财年|学年|年度|届|款|版|赛季|春|秋|夏|冬|世界杯|奥运|中国|全国|北京|上海|巴黎|东京|高考|校招|秋招|春招|春晚"
+    r"|欧洲杯|亚运|考研|国考|双11|双十一|[QqHh][1-4](?!\d)|[）)])"
 )
 
 
@@ -67,7 +85,9 @@ def _has_work(text: str) -> bool:
 
 
 # Characters that only the traditional script has, and what the rules write, in it.
-_TRADITIONAL = re.compile("[們來時個說這對會學國開後過還經長東車馬電話寫讀買賣員錢麼請萬與為從應當關現實體讓將樣點號氣溫領獎買價費額張條隻聽見機場總統計畫線給幾兩億負間門問題處頭離開運動報導華灣場顯書區縣廠廣產業發電樓雙單層歲緊輕雜誌導師歷]")
+_TRADITIONAL = re.compile("[們來時個說這對會學國開後過還經長東車馬電話寫讀買賣員錢麼請萬與為從應當關現實體讓將樣點號氣溫領"
+                          "獎買價費額張條隻聽見機場總統計畫線給幾兩億負間門問題處頭離開運動報導華灣場顯書區縣廠廣產業發電樓"
+                          "雙單層歲緊輕雜誌導師歷]")
 _SIMPLIFIED = re.compile("[两万亿点负们说这对时间问没还让给个从东车马门见页风飞鱼讲边学开关电话买卖读写钱几后里系]")
 _TO_TRADITIONAL = str.maketrans("点两万亿负减号圆吨摄", "點兩萬億負減號圓噸攝")
 
@@ -168,10 +188,13 @@ def _year_of(match: re.Match[str]) -> str:
         return f"{number(text)}年"
     if len(text) == 4 and "1000" <= text < "3000":
         duration = _DURATION_BEFORE.search(before) or (_DURATION_AFTER.match(after) and text.endswith("00"))
-        return f"{quantity(text)}年" if duration and not re.search(r"(?:截至|截止|从|自|到|至|在|于)$", before) else f"{digits(text)}年"
-    if len(text) == 2 and (text[0] == "0" or re.match(r"\s?\d{1,2}月|初|春|夏|秋|冬|底|末|级|款|出生|生人|毕业|入学|入伍|高考|世界杯|奥运", after)):
+        return f"{quantity(text)}年" if duration and not re.search(r"(?:截至|截止|从|自|到|至|在|于)$",
+        before) else f"{digits(text)}年"
+    if len(text) == 2 and (text[0] == "0" or re.match(r"\s?\d{1,2}月|初|春|夏|秋|冬|底|末|级|款|出生|生人|毕业|入学|入伍"
+                                                      r"|高考|世界杯|奥运", after)):
         return f"{digits(text)}年"
-    if len(text) == 2 and text >= "60" and re.search(r"(?:^|[，。、]|我是|他是|她是|于|自从|早在|在)$", before) and not _DURATION_AFTER.match(after):
+    if len(text) == 2 and text >= "60" and re.search(r"(?:^|[，。、]|我是|他是|她是|于|自从|早在|在)$",
+        before) and not _DURATION_AFTER.match(after):
         return f"{digits(text)}年"
     return f"{_in_context(text, before, '年')}年"
 
@@ -180,7 +203,7 @@ def _year_range(match: re.Match[str]) -> str:
     first, first_unit, second, unit = match.groups()
     after = match.string[match.end() :]
     plausible = "1000" <= first < "2200" and first < second < "2200"
-    if unit or plausible and not _MEASURE_START.match(after) and not re.search(r"[$¥￥€£约共]$", match.string[: match.start()]):
+    if unit or (plausible and not _MEASURE_START.match(after) and not re.search(r"[$¥￥€£约共]$", match.string[: match.start()])):
         return f"{digits(first)}{first_unit or ''}{_joint(match)}{digits(second)}{unit or ''}"
     return match.group()
 
@@ -194,7 +217,10 @@ def _bare_year(match: re.Match[str]) -> str:
 
 def _day_range(match: re.Match[str]) -> str:
     month, first, first_unit, second, unit = match.groups()
-    return f"{(cardinal(month) + '月') if month else ''}{cardinal(first)}{first_unit or ''}{_joint(match)}{cardinal(second)}{unit}"
+    return (
+        f"{(cardinal(month) + '月') if month else ''}{cardinal(first)}{first_unit or ''}{_joint(match)}{cardinal(second)}"
+        f"{unit}"
+    )
 
 
 def _month_range(match: re.Match[str]) -> str:
@@ -228,13 +254,14 @@ def _time(match: re.Match[str]) -> str:
 
 
 def _half_day(match: re.Match[str], half: str | None) -> str:
-    if not half or re.search(r"(?:上午|下午|早上|晚上|凌晨|中午|傍晚|上午|夜里|清晨|早晨|午后)\s?$", match.string[: match.start()]):
+    if not half or re.search(r"(?:上午|下午|早上|晚上|凌晨|中午|傍晚|上午|夜里|清晨|早晨|午后)\s?$",
+        match.string[: match.start()]):
         return ""
     return _HALF_DAYS[half[0].lower()]
 
 
 def _is_ratio(match: re.Match[str], hour: str, minute: str, second: str | None) -> bool:
-    if second or len(hour) > 2 or hour[0] == "0" and len(hour) > 1:
+    if second or len(hour) > 2 or (hour[0] == "0" and len(hour) > 1):
         return False
     before, after = match.string[max(0, match.start() - 12) : match.start()], match.string[match.end() : match.end() + 6]
     if _RATIO.search(before) or re.match(r"\s?的?(?:比例|比率|配比|屏|画面|宽高比|比分|大比分)", after):
@@ -255,7 +282,7 @@ def _score(match: re.Match[str]) -> str:
     """`104-98`: a score where the sentence tells of a match."""
     around = match.string[max(0, match.start() - 25) : match.start()] + match.string[match.end() : match.end() + 15]
     after = match.string[match.end() :]
-    if not _SCORE.search(around) or re.match(rf"\s?(?:{alternatives(['分钟', '岁', '天', '年', '元', '人', '名', '个', '%', '月', '日', '次', '倍', '万', '章', '页', '轮', '点'])})", after):
+    if not _SCORE.search(around) or re.match(r"\s?(?:分钟|[岁天年元人名个%月日次倍万章页轮点])", after):
         return match.group()
     return f"{number(match[1])}比{number(match[2])}"
 
@@ -336,7 +363,8 @@ def _measured(match: re.Match[str]) -> str:
         words += _unit_name(first_unit)
     if second:
         other = _signed(to_minus, match, name)
-        words += _joint(match) + ("零" if not other and sign == "零下" and second == "0" else other) + (_counted(second, name) if second != "0" or not sign else "")
+        words += _joint(match) + ("零" if not other and sign == "零下" and second == "0" else other) + (_counted(second,
+            name) if second != "0" or not sign else "")
     return words + (scale or "") + name
 
 
@@ -350,7 +378,7 @@ def _counted(text: str, name: str) -> str:
 
 
 def _percent(match: re.Match[str]) -> str:
-    minus, first, first_sign, second_minus, second, sign = match.groups()
+    minus, first, _, second_minus, second, sign = match.groups()
     name = {"%": "百分之", "‰": "千分之", "‱": "万分之"}[sign]
     plus = {"-": "负", "−": "负", "+": "正", "±": "正负", None: ""}[minus]
     words = plus + name + number(first)
@@ -386,7 +414,7 @@ def _slash_fraction(match: re.Match[str]) -> str:
 
 
 def _range(match: re.Match[str]) -> str:
-    ordinal, first, first_scale, first_unit, second_ordinal, second = match.groups()
+    ordinal, first, first_scale, first_unit, _, second = match.groups()
     after = match.string[match.end() :]
     before = match.string[: match.start()]
     if ordinal:
@@ -406,7 +434,8 @@ def _hyphen_number(match: re.Match[str]) -> str:
     if re.search(rf"(?:{alternatives(HYPHEN_NAMES)})$", before):
         return _model_number(text)
     amount = "." in text or len(text) > 3 or _MEASURE_START.match(after) or re.match(rf"{_SCALE}|\s?[%‰°]", after)
-    told = re.search(r"(?:为|是|到|至|了|得|比|约|达|近|亏损|余额|利润|增长|增速|下降|变化|变动|差|值|数|分|率|等于|加|减|乘|于|和|或|与|乎)$", before)
+    told = re.search(r"(?:为|是|到|至|了|得|比|约|达|近|亏损|余额|利润|增长|增速|下降|变化|变动|差|值|数|分|率|等于|加|减"
+                     r"|乘|于|和|或|与|乎)$", before)
     return "负" + _in_context(text, "", after) if amount or told else _model_number(text)
 
 
@@ -424,22 +453,23 @@ def _latin_number(match: re.Match[str]) -> str:
     counted = _MEASURE_START.match(after) or re.match(rf"{_SCALE}", after)
     if joint.isspace() and (counted or "," in text):
         return f"{word} {_in_context(text, '', after)}"
-    space = " " if joint or not word[-1:].isupper() else " "
-    return f"{word}{space}{_model_number(text)}"
+    return f"{word} {_model_number(text)}"
 
 
 def _number_latin(match: re.Match[str]) -> str:
     return _model_number(match[1])
 
 
-_OPERATORS = {"+": "加", "-": "减", "−": "减", "×": "乘", "*": "乘", "÷": "除以", "=": "等于", "≠": "不等于", "<": "小于", ">": "大于", "≤": "小于等于", "≥": "大于等于", "≈": "约等于", "≡": "恒等于", "±": "正负"}  # fmt: skip
+_OPERATORS = {"+": "加", "-": "减", "−": "减", "×": "乘", "*": "乘", "÷": "除以", "=": "等于", "≠": "不等于", "<": "小于",
+    ">": "大于", "≤": "小于等于", "≥": "大于等于", "≈": "约等于", "≡": "恒等于", "±": "正负"}  # fmt: skip
 _OPERATOR = re.compile(r"\s?([-+−×*÷=≠<>≤≥≈≡±/])\s?")
 
 
 def _expression(match: re.Match[str]) -> str:
     """A run of digits, letters and signs: an expression if it has an operator that nothing else has."""
     run = match.group()
-    if not re.search(r"[=×÷≠≤≥≈√]|[\d)]\s?\+\s?[\d(a-z]|(?<![\w-])[A-Za-z0-9]{1,3}\s?[<>]\s?[\w-]|\d \* \d|\d \- \d|[a-z]\s?\+\s?[a-z]\b", run):
+    if not re.search(r"[=×÷≠≤≥≈√]|[\d)]\s?\+\s?[\d(a-z]|(?<![\w-])[A-Za-z0-9]{1,3}\s?[<>]\s?[\w-]|\d \* \d|\d \- \d"
+                     r"|[a-z]\s?\+\s?[a-z]\b", run):
         return run
     run = re.sub(r"(?<![\d/])(\d{1,6})/(\d{1,6})(?![\d/])", lambda m: _quotient(m[1], m[2]), run)
     run = re.sub(r"(?:(?<=^)|(?<=[=(<>≤≥≈×÷+*/（,]))(\s?)[-−](?=[\d.A-Za-z(])", r"\1负", run)
@@ -450,7 +480,11 @@ def _expression(match: re.Match[str]) -> str:
 def _power(match: re.Match[str]) -> str:
     base, exponent = match.groups()
     name = {"2": "平方", "3": "立方"}.get(exponent)
-    return f"{base}的{name}" if name else f"{base}的{'负' + number(exponent[1:]) if exponent[0] == '-' else number(exponent) if exponent[0].isdigit() else exponent}次方"
+    return f"{base}的{name}" if name else (
+        f"{base}的"
+        f"{'负' + number(exponent[1:]) if exponent[0] == '-' else number(exponent) if exponent[0].isdigit() else exponent}次"
+        "方"
+    )
 
 
 def _plus(match: re.Match[str]) -> str:
@@ -470,7 +504,8 @@ def _remaining(match: re.Match[str]) -> str:
             return digits(text)
         if text in DIGIT_NAMES and not _MEASURE_START.match(after) and not re.match(r"\s?[倍年米号]", after):
             return digits(text)
-        if 3 <= len(text) <= 5 and re.match(r"\s?(?:室|路(?!人)|次列车|次航班|航班|房间|房|教室|宿舍|号房|号楼|国道|高速|病房|包间|会议室|窗口|公交|线路|专线|热线|寝室)", after):
+        if 3 <= len(text) <= 5 and re.match(r"\s?(?:室|路(?!人)|次列车|次航班|航班|房间|房|教室|宿舍|号房|号楼|国道|高速"
+                                            r"|病房|包间|会议室|窗口|公交|线路|专线|热线|寝室)", after):
             return digits(text)
     if plain.count(".") == 1 and len(plain.partition(".")[0]) > 16:
         return digits(plain.replace(".", "点"))
@@ -479,8 +514,11 @@ def _remaining(match: re.Match[str]) -> str:
 
 def _dotted(match: re.Match[str]) -> str:
     """Versions: 2.3.1 part by part."""
-    parts = match[1].split(".")
-    return "点".join(cardinal(part) if len(part) < 3 and not (part[0] == "0" and len(part) > 1) else digits(part) for part in parts)
+    return "点".join(_version_part(part) for part in match[1].split("."))
+
+
+def _version_part(part: str) -> str:
+    return digits(part) if len(part) > 2 or (part[0] == "0" and len(part) > 1) else cardinal(part)
 
 
 def _per(match: re.Match[str]) -> str:
@@ -497,10 +535,13 @@ def _bare_unit(match: re.Match[str]) -> str:
 
 _UNIT_ONE = alternatives(UNITS)
 _UNIT = rf"(?:{_UNIT_ONE})(?:[/·](?:{_UNIT_ONE}|{alternatives(PER_RIGHT)})){{0,2}}"
-_SIGNS = alternatives([sign for sign in CURRENCY_SIGNS])
+_SIGNS = alternatives(CURRENCY_SIGNS)
 _CODES = alternatives(CURRENCY_CODES)
 
-_CONNECT = r"(?:\s?(?:是|为|：|:|叫|係|为：|是：|号码|号|后[一二三四五六七八两\d]位|后几位|尾号|前[一二三四五六七八\d]位|[“\"「]|\s)){0,4}\s?"
+_CONNECT = (
+    r"(?:\s?(?:是|为|：|:|叫|係|为：|是：|号码|号|后[一二三四五六七八两\d]位|后几位|尾号|前[一二三四五六七八\d]位|[“\"「]"
+    r"|\s)){0,4}\s?"
+)
 
 
 def _build(one: Callable[[str], str]) -> list[Rule]:
@@ -510,7 +551,7 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"[Ⅰ-ⅿ]{1,8}", _roman),
         rule(r"[①-⓿❶-➓㊀-㊉㉑-㉟㊱-㊿]", _enclosed),
         rule(r"(?<=第)\s?([IVXLC]{1,7})(?=\s?[章节部卷集篇回届季幕代期条款世])", _ascii_roman),
-        rule(rf"(?<![A-Za-z])(I{{1,3}}|I?V|VI{{1,3}}|IX|XI{{0,3}}|XI?V)(?=型|期|级|类|度|世|卷|部|册)", _ascii_roman),
+        rule(r"(?<![A-Za-z])(I{1,3}|I?V|VI{1,3}|IX|XI{0,3}|XI?V)(?=型|期|级|类|度|世|卷|部|册)", _ascii_roman),
         # Addresses.
         *addresses.rules("zh"),
         # Codes, plates, phones.
@@ -523,16 +564,20 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"(?<![\d.])[48]00[ -]?\d{3}[ -]?\d{4}(?!\d)|(?<![\d.])[48]00[ -]\d{4}[ -]\d{3}(?!\d)", partial(_phone, one=one)),
         *([rule(r"(?<![\d.])[2-9]\d{3}[ -]?\d{4}(?!\d|\s?[年元個人蚊])", partial(_phone, one=one))] if one is digits else []),
         rule(r"(?<!\d)(?:\d{4}[ -]){3}\d{4}(?:[ -]\d{3})?(?!\d)", partial(_phone, one=digits)),
-        rule(rf"({alternatives(CODE_WORDS)})({_CONNECT})((?<![\d.])[A-Za-z]{{0,4}}\d[A-Za-z0-9]{{0,40}}(?:[ -][A-Za-z0-9]{{2,10}}|-[A-Za-z0-9](?![A-Za-z0-9])){{0,5}})(?![.,:/]\d)", _code),
+        rule(rf"({alternatives(CODE_WORDS)})({_CONNECT})((?<![\d.])[A-Za-z]{{0,4}}\d[A-Za-z0-9]{{0,40}}(?:[ "
+             rf"-][A-Za-z0-9]{{2,10}}|-[A-Za-z0-9](?![A-Za-z0-9])){{0,5}})(?![.,:/]\d)", _code),
         rule(r"(?<![\dA-Za-z.])\d{17}[Xx](?![A-Za-z\d])", lambda m: _spelled(m.group())),
         rule(r"(?<![\dA-Za-z.])(0\d{1,9}[A-Z])(?![A-Za-z\d])", lambda m: _spelled(m.group())),
         # Names made of digits.
         rule(r"双\s?1([12])(?!\d)", lambda m: "双十" + digits(m[1])),
         rule(r"(?<!\d)([0-9][05])(?=[后後](?!\d|[的]?[天年月秒]))", lambda m: digits(m[1])),
-        rule(r"(?<![\d.])(618|315|520|521|996|007|985|211|404|1024|110|119|120|122|12306|12315|12345|10086|10010|95588)(?=大促|活动|晚会|工作制|高校|大学|工程|购物节|年中|程序员节|急救|报警|火警|救护|期间|促销|热线|窗口|客服|指挥|错误|院校|平台|网站|官网)", lambda m: digits(m[1])),
+        rule(r"(?<![\d.])(618|315|520|521|996|007|985|211|404|1024|110|119|120|122|12306|12315|12345|10086|10010"
+             r"|95588)(?=大促|活动|晚会|工作制|高校|大学|工程|购物节|年中|程序员节|急救|报警|火警|救护|期间|促销|热线|窗口"
+             r"|客服|指挥|错误|院校|平台|网站|官网)", lambda m: digits(m[1])),
         rule(r"(?<!\d)0([1-9])(?=[月日号號])", r"\1"),
         # Dates.
-        rule(r"(?<![\d./])(\d{4})\s?[-/.]\s?(0?[1-9]|1[0-2])\s?[-/.]\s?(3[01]|[12]\d|0?[1-9])(?!\d|[./]\d|-\d{1,2}(?!\d))[日号]?", _date),
+        rule(r"(?<![\d./])(\d{4})\s?[-/.]\s?(0?[1-9]|1[0-2])\s?[-/.]\s?(3[01]|[12]\d|0?[1-9])(?!\d|[./]\d"
+             r"|-\d{1,2}(?!\d))[日号]?", _date),
         rule(r"(?<![\d./-])((?:19|20)\d\d)[-/.](0[1-9]|1[0-2])(?![\d./-]|\s?[%元倍个])月?", _year_month),
         rule(rf"(?<![\d.])(\d{{4}})(年)?{_TO}(\d{{4}})(?!\d|\.\d)(年)?", _year_range),
         rule(rf"(?<![\d.])(?:(\d{{1,2}})月)?(\d{{1,2}})(日|号|號)?{_TO}(\d{{1,2}})(日|号|號)(?![楼线院厅])", _day_range),
@@ -542,15 +587,21 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"(?<![\d.,])(\d{4})(?=年代)", lambda m: digits(m[1])),
         rule(r"(?<![\d.,A-Za-z-])(?<![A-Za-z] )(?:19|20)\d\d(?![\d.,:%]|\s?[A-Za-z])", _bare_year),
         # Clock times, ratios, scores.
-        rule(rf"(?<![\d.:])(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?:{_TO}(?P<h2>[01]?\d|2[0-4]):(?P<m2>[0-5]\d)(?::(?P<s2>[0-5]\d))?)?(?![\d:])分?(?:\s?(?P<half>[AaPp])\.?[Mm]\.?(?![A-Za-z]))?", _time),
+        rule(rf"(?<![\d.:])(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?:{_TO}(?P<h2>[01]?\d"
+             r"|2[0-4]):(?P<m2>[0-5]\d)(?::(?P<s2>[0-5]\d))?)?(?![\d:])分?(?:\s?(?P<half>[AaPp])\.?[Mm]\.?(?![A-Za-z]))?", _time),
         rule(r"(?<![\d.:])(1[0-2]|[1-9])\s?([AaPp])\.?[Mm]\b\.?", _short_time),
         rule(r"(?<![\d.:])\d{1,6}(?:\.\d{1,4})?(?:\s?[:：]\s?\d{1,6}(?:\.\d{1,4})?){1,4}(?![\d:])", _ratio),
         rule(r"(?<![\d.-])(\d{1,3})\s?[-–—]\s?(\d{1,3})(?![\d.-])", _score),
         rule(r"(?<![\d.])2(?=\s?点(?!\d))(?!\s?点[零〇])", "两"),
-        rule(r"(?<![\d.])(\d{1,2})点(\d{1,2})(?=分|$|[^\d.%])(?!%)", lambda m: f"{'两' if m[1] == '2' else cardinal(m[1])}点{('零' if m[2][0] == '0' and len(m[2]) > 1 else '') + cardinal(m[2])}"),
+        rule(r"(?<![\d.])(\d{1,2})点(\d{1,2})(?=分|$|[^\d.%])(?!%)",
+        lambda m: f"{'两' if m[1] == '2' else cardinal(m[1])}点"
+                  f"{('零' if m[2][0] == '0' and len(m[2]) > 1 else '') + cardinal(m[2])}"),
         # Money.
-        rule(rf"(?:(?<![\w)）])([-−]))?({_SIGNS})\s?({_NUM})\s?({_SCALE}|[kKMmBT](?![A-Za-z]))?(?:{_TO}(?:{_SIGNS})?\s?({_NUM})\s?({_SCALE}|[kKMmBT](?![A-Za-z]))?)?(\s?/(?=[{_HAN}A-Za-z]))?", _money, re.IGNORECASE),
-        rule(rf"(?<![A-Za-z])({_CODES})\s?({_NUM})\s?({_SCALE})?(?!\s?[A-Za-z\d])", lambda m: _money_amount(m[2], m[3]) + CURRENCY_CODES[m[1].upper()]),
+        rule(rf"(?:(?<![\w)）])([-−]))?({_SIGNS})\s?({_NUM})\s?({_SCALE}"
+             rf"|[kKMmBT](?![A-Za-z]))?(?:{_TO}(?:{_SIGNS})?\s?({_NUM})\s?({_SCALE}"
+             rf"|[kKMmBT](?![A-Za-z]))?)?(\s?/(?=[{_HAN}A-Za-z]))?", _money, re.IGNORECASE),
+        rule(rf"(?<![A-Za-z])({_CODES})\s?({_NUM})\s?({_SCALE})?(?!\s?[A-Za-z\d])", lambda m: _money_amount(m[2],
+        m[3]) + CURRENCY_CODES[m[1].upper()]),
         rule(rf"{_START}({_NUM})\s?({_SCALE})?\s?([€£₩₹₽฿₫]|(?:{_CODES})(?![A-Za-z]))", _money_after),
         # Percent.
         rule(rf"(?:(?<![A-Za-z\d.)）%])([-−+±]))?{_START}({_NUM})(%|‰)?(?:{_TO}(-)?({_NUM}))?\s?([%‰‱])", _percent),
@@ -561,25 +612,32 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(rf"(?<=次方)\s?({_UNIT})(?![A-Za-z\d^])", lambda m: _unit_name(m[1])),
         rule(r"(?<=\d)(V|W|kg|cm|mm|m|mAh|Ah|GB)(?=\d{1,6}(?:\.\d{1,3})?(?:V|W|A|kg|cm|mm|m|mAh|Ah|GB)(?![A-Za-z]))", r"\1，"),
         # Numbers with units.
-        rule(rf"(?:(?<![A-Za-z\d.)）°])([-−]))?(?<![A-Za-z]){_START}({_NUM})\s?({_UNIT_ONE})?(?:(?:{_TO})(-)?({_NUM}))\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
-        rule(rf"(?:(?<![A-Za-z\d.)）°])([-−])|(?<![A-Za-z-])){_START}({_NUM})()()()\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
+        rule(rf"(?:(?<![A-Za-z\d.)）°])([-−]))?(?<![A-Za-z]){_START}({_NUM})\s?({_UNIT_ONE})?(?:(?:{_TO})(-)?({_NUM}))\s?("
+             rf"{_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
+        rule(rf"(?:(?<![A-Za-z\d.)）°])([-−])|(?<![A-Za-z-])){_START}({_NUM})()()()\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])",
+        _measured),
         rule(rf"({alternatives(PER_LEFT)})/({_UNIT_ONE}|{alternatives(PER_RIGHT)})(?![A-Za-z\d])", _per),
         rule(r"(?<=[卡克元升次米焦])/(?=\d|[一二两三四五六七八九十百千])", "每"),
         rule(rf"(?<=[{_HAN}每])/({alternatives(BARE_UNITS)})(?![A-Za-z\d])", lambda m: "每" + _unit_name(m[1])),
         rule(rf"(?<![A-Za-z0-9./])((?:{_UNIT_ONE})(?:/(?:{_UNIT_ONE})){{1,2}})(?![A-Za-z0-9/])", _bare_unit),
         rule(rf"(?<![A-Za-z0-9./-])(?<![A-Za-z] )({alternatives(BARE_UNITS)})(?![A-Za-z0-9/]| [A-Za-z])", _bare_unit),
         rule(rf"(?<=[\d{_HAN}])\s?°(?!C|F)", "度"),
-        rule(r"(?<=[^\w])-(\d{1,3}(?:\.\d{1,3})?)(?=\s?度)|(?<=[温达到为至降])-(\d{1,3}(?:\.\d{1,3})?)(?=\s?度)", lambda m: ("零下" if _BELOW_ZERO.search(m.string) else "负") + number(m[1] or m[2])),
+        rule(r"(?<=[^\w])-(\d{1,3}(?:\.\d{1,3})?)(?=\s?度)|(?<=[温达到为至降])-(\d{1,3}(?:\.\d{1,3})?)(?=\s?度)",
+        lambda m: ("零下" if _BELOW_ZERO.search(m.string) else "负") + number(m[1] or m[2])),
         rule(rf"{_START}({_NUM})\s?({_SCALE})?\+(?!\s?[\d=(A-Za-z])", _plus),
         # Expressions and powers.
         rule(r"[\d.,A-Za-z()（）√π^\s+\-−×*÷=≠<>≤≥≈≡±/%⁄α-ω]{3,400}", _expression),
         rule(r"([\d.]{1,40}|[A-Za-z)）π一-龥])\^\(?(-?\d{1,4}|[A-Za-z]{1,2})\)?", _power),
-        rule(r"≤", "小于等于"), rule(r"≥", "大于等于"), rule(r"≈", "约等于"), rule(r"≠", "不等于"), rule(r"±", "正负"), rule("√", "根号"),
+        rule(r"≤", "小于等于"), rule(r"≥", "大于等于"), rule(r"≈", "约等于"), rule(r"≠", "不等于"), rule(r"±", "正负"),
+        rule("√", "根号"),
         rule(r"(?<=[\d\w)）一-龥])\s?×\s?(?=[\w(（一-龥])", "乘"), rule(r"÷", "除以"), rule("∞", "无穷大"), rule("π", "派"),
-        rule(r"(?<=[\w一-龥])\s?=\s?(?=[\w一-龥-])", "等于"), rule(r"(?<![\w<])\s?>\s?(?=[\d零一二两三四五六七八九十百负])|(?<=\w)\s?>\s?(?=\w)", "大于"), rule(r"(?<![\w>])\s?<\s?(?=[\d零一二两三四五六七八九十百负])|(?<=\w)\s?<\s?(?=\w)", "小于"),
+        rule(r"(?<=[\w一-龥])\s?=\s?(?=[\w一-龥-])", "等于"),
+        rule(r"(?<![\w<])\s?>\s?(?=[\d零一二两三四五六七八九十百负])|(?<=\w)\s?>\s?(?=\w)", "大于"),
+        rule(r"(?<![\w>])\s?<\s?(?=[\d零一二两三四五六七八九十百负])|(?<=\w)\s?<\s?(?=\w)", "小于"),
         rule(r"(?<![\d.])(\d{1,6})/(\d{1,6})(?![\d/]|\.\d)", _slash_fraction),
         # Ranges.
-        rule(rf"(?:(第)\s?)?{_START}({_NUM})\s?({_SCALE})?([章节页条回集届名位层级期卷课元天岁次个人分年月日周楼号点时])?{_DASH}(第)?({_NUM})(?![\d.-]\d|\d)", _range),
+        rule(rf"(?:(第)\s?)?{_START}({_NUM})\s?({_SCALE})?([章节页条回集届名位层级期卷课元天岁次个人分年月日周楼号点时])?"
+             rf"{_DASH}(第)?({_NUM})(?![\d.-]\d|\d)", _range),
         # Names with numbers.
         rule(r"(?<![\d.])v(\d{1,5}(?:\.\d{1,5}){1,4})", lambda m: "V" + _dotted(m), re.IGNORECASE),
         rule(r"(?<![\d.])(\d{1,5}(?:\.\d{1,5}){2,5})(?![\d])", _dotted),
@@ -597,7 +655,9 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"#(?=\w)|＃", ""), rule(r"@", "艾特"),
         rule(rf"(?<=[\w{_HAN}])\s?\+\s?(?=[\w{_HAN}])", "加"),
         rule(rf"(?<=[{_HAN}])\+", "加"),
-        rule("%", "百分号"), rule("§", "第"), rule("α", "阿尔法"), rule("β", "贝塔"), rule("γ", "伽马"), rule("δ", "德尔塔"), rule("Δ", "德尔塔"), rule("λ", "兰姆达"), rule("μ", "缪"), rule("σ", "西格玛"), rule("[Ωω]", "欧米伽"), rule("θ", "西塔"), rule("φ", "斐"), rule("ε", "艾普西隆"), rule("ρ", "柔"), rule("∑", "求和"), rule("∈", "属于"),
+        rule("%", "百分号"), rule("§", "第"), rule("α", "阿尔法"), rule("β", "贝塔"), rule("γ", "伽马"), rule("δ", "德尔塔"),
+        rule("Δ", "德尔塔"), rule("λ", "兰姆达"), rule("μ", "缪"), rule("σ", "西格玛"), rule("[Ωω]", "欧米伽"), rule("θ",
+        "西塔"), rule("φ", "斐"), rule("ε", "艾普西隆"), rule("ρ", "柔"), rule("∑", "求和"), rule("∈", "属于"),
     ]  # fmt: skip
 
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 
 from edge_tts.text.normalize import addresses, latin
-from edge_tts.text.normalize.english_numbers import cardinal, decade, digits, number, ordinal, pairs, year
+from edge_tts.text.normalize.english_numbers import (
+    cardinal,
+    decade,
+    digits,
+    number,
+    ordinal,
+    pairs,
+    year,
+)
 from edge_tts.text.normalize.english_tables import (
     ABBREVIATIONS,
+    AMOUNT_BEFORE,
     BEFORE_NAME,
     BEFORE_NUMBER,
     CURRENCIES,
@@ -17,6 +26,7 @@ from edge_tts.text.normalize.english_tables import (
     MONTHS,
     NOT_PLURALS,
     NUMBERED,
+    NUMBERED_PLACES,
     PER,
     REGNAL,
     SCALES,
@@ -26,13 +36,22 @@ from edge_tts.text.normalize.english_tables import (
     WITHOUT_STOP,
     YEAR_BEFORE,
 )
-from edge_tts.text.normalize.rules import Rule, alternatives, apply, number_value, roman_value, roman_values, rule
+from edge_tts.text.normalize.rules import (
+    Rule,
+    alternatives,
+    apply,
+    number_value,
+    roman_value,
+    roman_values,
+    rule,
+)
 
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,60})(?:\.\d{1,40})?|\.\d{1,40}"
 _START = r"(?<![\d.])(?<!\d,)"
 _DASH = r"\s?[-–—―~]\s?"
 _MONTH = alternatives([*MONTHS, *(m.lower() for m in MONTHS), *(m.title() for m in MONTH_SHORT), *MONTH_SHORT])
-_WORK = re.compile(r"[\d!-&(-+/:-@\[-`{-~①-⓿❶-➓Ⅰ-ⅿ°×÷±√≈≠≤≥⁄π∞‰→μΩα-ωΑ-Ω∑€£￥¥₩₹₽฿₫₿¢§–—―’‘'.-]|[A-Z]{2}|\b(?:Mrs?|Ms|Dr|vs|etc|dept|approx|govt)\b")
+_WORK = re.compile(r"[\d!-&(-+/:-@\[-`{-~①-⓿❶-➓Ⅰ-ⅿ°×÷±√≈≠≤≥⁄π∞‰→μΩα-ωΑ-Ω∑€£￥¥₩₹₽฿₫₿¢§–—―’‘'.-]|[A-Z]{2}|\b(?:Mrs?|Ms|Dr|vs"
+                   r"|etc|dept|approx|govt)\b")
 _HUNDRED_SCALE = r"(?:hundred|thousand|million|billion|trillion)"
 
 
@@ -71,7 +90,8 @@ def _roman(match: re.Match[str]) -> str:
 
 
 def _ends_or_verb(match: re.Match[str]) -> bool:
-    return re.match(r"\s?(?:$|[.,;:!?)’']|of\b|was\b|is\b|and\b|reigned\b|ruled\b|died\b|became\b|had\b|married\b|in\b|to\b|who\b)", match.string[match.end() :]) is not None
+    return re.match(r"\s?(?:$|[.,;:!?)’']|of\b|was\b|is\b|and\b|reigned\b|ruled\b|died\b|became\b|had\b|married\b|in\b|to\b"
+                    r"|who\b)", match.string[match.end() :]) is not None
 
 
 # --- dates and times ---
@@ -152,7 +172,10 @@ def _clock(hour: str, minute: str | None, half: str | None) -> str:
 def _time(match: re.Match[str]) -> str:
     hour, minute, second, half, hour2, minute2, half2 = match.group("h", "m", "s", "half", "h2", "m2", "half2")
     if second:
-        return f"{cardinal(hour)} {'oh ' if minute[0] == '0' and minute != '00' else ''}{cardinal(minute)} and {cardinal(second)} second{'s' if int(second) != 1 else ''}{_half(half)}"
+        return (
+            f"{cardinal(hour)} {'oh ' if minute[0] == '0' and minute != '00' else ''}{cardinal(minute)} and "
+            f"{cardinal(second)} second{'s' if int(second) != 1 else ''}{_half(half)}"
+        )
     words = _clock(hour, minute, half)
     if hour2:
         words += f" to {_clock(hour2, minute2, half2)}"
@@ -231,7 +254,8 @@ def _measured(match: re.Match[str]) -> str:
     before = match.string[: match.start()]
     if base in _LETTERS_FIRST and not pers and not (_ELECTRIC.search(match.string) if base in "AV" else False):
         return match.group()
-    if len(base) == 1 and re.search(r"(?:[a-z][A-Z][A-Za-z]*|[A-Z]{2,}|Galaxy|Pixel|Model|Mate)\s$", before) and not pers:  # a model: iPhone 5s
+    if len(base) == 1 and re.search(r"(?:[a-z][A-Z][A-Za-z]*|[A-Z]{2,}|Galaxy|Pixel|Model|Mate)\s$",
+        before) and not pers:  # a model: iPhone 5s
         return match.group()
     names = UNITS[base]
     text = second or first
@@ -301,7 +325,8 @@ def _slash(match: re.Match[str]) -> str:
     a, b = int(top), int(bottom)
     if whole is None and (top, bottom) in (("24", "7"), ("9", "11"), ("20", "20"), ("50", "50")):
         return f"{cardinal(top)} {cardinal(bottom)}"
-    if top[0] == "0" or (1 <= a <= 12 and 12 < b <= 31 and b not in (16, 20) and whole is None) or (re.search(r"\bon\s$", match.string[: match.start()]) and a <= 12 and b <= 31):
+    if top[0] == "0" or (1 <= a <= 12 and 12 < b <= 31 and b not in (16, 20) and whole is None) or (re.search(r"\bon\s$",
+        match.string[: match.start()]) and a <= 12 and b <= 31):
         if 1 <= a <= 12 and 1 <= b <= 31:
             return _date(a, bottom, None)
     if a < b and (b <= 20 or b in (25, 32, 64, 50, 100, 1000)) and b > 1:
@@ -364,15 +389,16 @@ def _year_or_number(match: re.Match[str]) -> str:
     after = match.string[match.end() :]
     following = re.match(r"\s([a-z]+)", after)
     word = following[1] if following else ""
-    counts = word in IRREGULAR_PLURALS or (len(word) > 3 and word.endswith("s") and word not in NOT_PLURALS and not word.endswith("ss"))
+    plural = len(word) > 3 and word.endswith("s") and not word.endswith("ss") and word not in NOT_PLURALS
+    counts = word in IRREGULAR_PLURALS or plural
     before = _word_before(match)
     if re.search(r"\bQ[1-4] $", match.string[: match.start()]):
         return year(text)
-    if before in ("room", "flight", "gate", "bus", "route", "highway", "model", "number", "code", "pin", "suite", "channel", "line", "unit", "area", "apartment", "extension"):
+    if before in NUMBERED_PLACES:
         return pairs(text)
     if before in YEAR_BEFORE and not (counts and word not in ("games", "olympics", "elections", "championships")):
         return year(text)
-    if not counts and "1900" <= text < "2100" and before not in ("about", "over", "nearly", "almost", "only", "than", "least", "most", "costs", "cost", "counted", "paid", "exactly", "some", "roughly", "approximately", "has", "have", "had", "are", "were", "equals", "is", "was", "total", "got", "with"):
+    if not counts and "1900" <= text < "2100" and before not in AMOUNT_BEFORE:
         return year(text)
     return number(text)
 
@@ -398,7 +424,9 @@ def _spaced_name_number(match: re.Match[str]) -> str:
 
 def _version(match: re.Match[str]) -> str:
     prefix, text = match.groups()
-    parts = " point ".join(cardinal(part) if len(part) < 3 and (part == "0" or part[0] != "0") else digits(part) for part in text.split("."))
+    parts = " point ".join(
+        cardinal(part) if len(part) < 3 and (part == "0" or part[0] != "0") else digits(part) for part in text.split(".")
+    )
     return f"{'version ' if prefix else ''}{parts}"
 
 
@@ -417,8 +445,10 @@ def _remaining(match: re.Match[str]) -> str:
 # --- signs and short forms ---
 
 _OPERATORS = {
-    "+": "plus", "-": "minus", "−": "minus", "–": "minus", "×": "times", "*": "times", "÷": "divided by", "/": "over", "=": "equals", "≠": "is not equal to",
-    "<": "is less than", ">": "is greater than", "≤": "is less than or equal to", "≥": "is greater than or equal to", "≈": "is approximately", "±": "plus or minus",
+    "+": "plus", "-": "minus", "−": "minus", "–": "minus", "×": "times", "*": "times", "÷": "divided by", "/": "over",
+    "=": "equals", "≠": "is not equal to",
+    "<": "is less than", ">": "is greater than", "≤": "is less than or equal to", "≥": "is greater than or equal to",
+    "≈": "is approximately", "±": "plus or minus",
 }  # fmt: skip
 _MATH_RUN = re.compile(r"[\d.,A-Za-z()^\s+\-−×*÷=≠<>≤≥≈±/⁄π√%α-ω]{3,400}")
 
@@ -431,7 +461,8 @@ def _expression(match: re.Match[str]) -> str:
     if "=" in run:
         run = re.sub(r"(?<![\d/])(\d{1,4})/(\d{1,4})(?![\d/])", lambda m: _ratio_words(m[1], m[2]), run)
     run = re.sub(r"(?<=[\w)])\s?([=≠<>≤≥≈])\s?[-−](?=[\d.A-Za-z(])", lambda m: f" {_OPERATORS[m[1]]} minus ", run)
-    run = re.sub(r"(?<=[\d)])\s?([-−–])\s?(?=[\d(])|(?<=\b[A-Za-z\d])\s?([-−])\s?(?=[A-Za-z\d]\b)", " minus ", run) if re.search(r"[=×÷+≈≤≥]|\d\s[-−–]\s\d", run) else run
+    run = re.sub(r"(?<=[\d)])\s?([-−–])\s?(?=[\d(])|(?<=\b[A-Za-z\d])\s?([-−])\s?(?=[A-Za-z\d]\b)", " minus ",
+    run) if re.search(r"[=×÷+≈≤≥]|\d\s[-−–]\s\d", run) else run
     run = re.sub(r"(?<=[\w)])\s?/\s?(?=[\d(])", " over ", run) if "=" in run else run
     if "=" in run:
         run = run.replace("(", " ").replace(")", " ")
@@ -459,7 +490,8 @@ def _abbreviation(match: re.Match[str]) -> str:
     before_number = re.match(r"\s?(?:\d|[IVX]+\b)", rest) is not None
     before_name = re.match(r"\s?[A-Z]", rest) is not None
     name_before = re.search(r"(?:[A-Z][A-Za-z]*|\d(?:st|nd|rd|th))\s$", match.string[: match.start()]) is not None
-    if key in ("dr", "st") and name_before and (not before_name or re.search(r"\b\d+\w*\s(?:[A-Z]\w*\s)+$", match.string[: match.start()])):
+    if key in ("dr", "st") and name_before and (not before_name or re.search(r"\b\d+\w*\s(?:[A-Z]\w*\s)+$",
+        match.string[: match.start()])):
         return ("Drive" if key == "dr" else "Street") + _end(match)
     if key == "ms" and not before_name and not dotted:
         return match.group()
@@ -469,9 +501,11 @@ def _abbreviation(match: re.Match[str]) -> str:
         return match.group()
     if key == "co" and not name_before:
         return match.group()
-    if key in ("max", "min", "avg", "temp") and dotted and re.match(r"\s[a-z]", rest) and not re.search(r"\d\s?$", match.string[: match.start()]):
+    if key in ("max", "min", "avg", "temp") and dotted and re.match(r"\s[a-z]", rest) and not re.search(r"\d\s?$",
+        match.string[: match.start()]):
         return ABBREVIATIONS[key].capitalize() if short[0].isupper() else ABBREVIATIONS[key]
-    if key in ("ed", "est", "temp", "max", "min", "info", "p", "ft", "oz", "lb", "lbs", "ext", "sec") and not before_number and not before_name:
+    if key in ("ed", "est", "temp", "max", "min", "info", "p", "ft", "oz", "lb", "lbs", "ext",
+        "sec") and not before_number and not before_name:
         return match.group()
     if key == "no" and not before_number:
         return match.group()
@@ -510,23 +544,27 @@ _RULES: list[Rule] = [
     # Short forms.
     rule(r"\b[Nn]o\.\s?(?=\d)|#\s?(?=\d)|№\s?", "number "),
     rule(r"\b(?:e\.g|eg)\.(?=[\s,]|$),?", "for example,"), rule(r"\bi\.e\.(?=[\s,]|$),?", "that is,"),
-    rule(rf"\b({alternatives(sorted(key for key in ABBREVIATIONS if key not in ('e.g', 'i.e', 'eg', 'ie')))})(?:\.(?!\w)|(?![\w.'’-]))", _abbreviation, re.IGNORECASE),
+    rule(rf"\b({alternatives(sorted(key for key in ABBREVIATIONS if key not in ('e.g', 'i.e', 'eg', 'ie')))})(?:\.(?!\w)"
+         r"|(?![\w.'’-]))", _abbreviation, re.IGNORECASE),
     rule(r"\bPh\.\s?D\b\.?", "P h D"),
     rule(r"(?<![\w/])w/o(?!\w)", "without"), rule(r"(?<![\w/])w/(?=\s|[a-z])", "with "), rule(r"\bb/c\b", "because"),
     # Phones and codes.
-    rule(r"(?<![\d.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){1,4}(?!\d)|(?<![\d.+])\+\d{7,15}(?!\d)", _phone),
+    rule(r"(?<![\d.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){1,4}(?!\d)|(?<![\d.+])\+\d{7,15}(?!\d)",
+    _phone),
     rule(r"(?<![\d.])(?:1[ -])?\(\d{3}\) ?\d{3}[ .-]\d{4}(?!\d)", _phone),
     rule(r"(?<![\d.-])(?:1[ .-])?\d{3}([ .-])\d{3}\1\d{4}(?![\d-])", _phone),
     rule(r"(?<![\d.-])1?800[ -]\d{3}[ -]\d{3,4}(?!\d)|(?<![\d.-])0\d{2,4}[ -]\d{3,4}[ -]?\d{3,4}(?!\d)", _phone),
     rule(r"(?<![\d.-])\d{3}-\d{2}-\d{4}(?![\d-])|(?<!\d)\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?!\d)", _phone),
     rule(r"(?<![\d.-])\d{3}-\d{4}(?![\d-])|(?<![\d.,$-])\d{3,4} \d{3} \d{3,4}(?![\d,.]\d|\d)", _phone),
-    rule(r"(\b(?:[Cc]all|[Dd]ial|[Tt]ext|[Rr]ing|PIN|[Cc]ode|[Pp]assword|[Pp]asscode|[Zz]ip|ZIP|OTP)(?: code| number| is| was| to|:| at)?\s)(\d{3,12})(?![\d.,:/%]\d|\d|-|\s(?:times|people|ways|customers|friends))", _code),
+    rule(r"(\b(?:[Cc]all|[Dd]ial|[Tt]ext|[Rr]ing|PIN|[Cc]ode|[Pp]assword|[Pp]asscode|[Zz]ip|ZIP|OTP)(?: code| number| is| "
+         r"was| to|:| at)?\s)(\d{3,12})(?![\d.,:/%]\d|\d|-|\s(?:times|people|ways|customers|friends))", _code),
     # Dates.
     rule(r"(?<![\d./])(\d{4})[-/.](0?[1-9]|1[0-2])[-/.](3[01]|[12]\d|0?[1-9])(?!\d|[./]\d|-\d{1,2}(?!\d))", _date_year_first),
     rule(rf"(?<=[a-z])\s?[-–]\s?(?=(?:{alternatives(MONTHS)}) [a-z])", " to "),
     rule(r"(?<![\d./-])(\d{1,2})[/-](\d{1,2})[/-](\d{4}|\d{2})(?![\d]|[./-]\d)", _date_slashed),
     rule(r"(?<![\d./-])(\d{1,2})\.(\d{1,2})\.(\d{4})(?![\d]|[./-]\d)", _date_slashed),
-    rule(rf"\b({_MONTH})\.?\s(\d{{1,2}})(?:st|nd|rd|th)?(?:{_DASH}(\d{{1,2}})(?:st|nd|rd|th)?)?(?:,?\s(\d{{4}})(?![\d,.:]\d|\d))?(?![\d:/%]|st|nd|rd|th|[.,]\d|\s?(?:{_HALF}))", _month_day),
+    rule(rf"\b({_MONTH})\.?\s(\d{{1,2}})(?:st|nd|rd|th)?(?:{_DASH}(\d{{1,2}})(?:st|nd|rd|th)?)?(?:,?\s(\d{{4}})(?![\d,.:]\d"
+         rf"|\d))?(?![\d:/%]|st|nd|rd|th|[.,]\d|\s?(?:{_HALF}))", _month_day),
     rule(rf"(?<![\d.,/$-])(\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?({_MONTH})\b\.?(?:,?\s(\d{{4}})(?![\d,.:]\d|\d))?", _day_month),
     rule(rf"\b({_MONTH})\.?,?\s((?:1[1-9]|20)\d\d)(?![\d,.:]\d|\d|-\d)", _month_year),
     rule(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.\s", _short_month),
@@ -535,12 +573,14 @@ _RULES: list[Rule] = [
     rule(r"\b(Mon|Tues?|Wed|Thurs?|Thu|Fri|Sat|Sun)\.(?=\s[a-z\d]|,|\s[A-Z][a-z]{2}\b)()", _weekday),
     rule(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(,)(?=\s(?:[A-Z]|\d))", _weekday),
     # Times.
-    rule(rf"(?<![\d.:])(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?:\s?(?P<half>{_HALF}))?(?:{_DASH}(?P<h2>[01]?\d|2[0-4])(?::(?P<m2>[0-5]\d))?(?:\s?(?P<half2>{_HALF}))?)?(?![\d:])", _time),
+    rule(rf"(?<![\d.:])(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?:\s?(?P<half>{_HALF}))?(?:{_DASH}(?P<h2>[01]"
+         rf"?\d|2[0-4])(?::(?P<m2>[0-5]\d))?(?:\s?(?P<half2>{_HALF}))?)?(?![\d:])", _time),
     rule(rf"(?<![\d.:])(1[0-2]|[1-9])(?:\s?({_HALF}))?{_DASH}(1[0-2]|[1-9])\s?({_HALF})", _hour_only),
     rule(rf"(?<![\d.:])(1[0-2]|[1-9])\s?({_HALF})()()", _hour_only),
     rule(r"(?<![\d.:])(\d{1,4}):(\d{1,4})(?![\d:])", _to),
     # Money.
-    rule(rf"(?:(?<![\w)])([-−]))?({_SIGN})\s?({_NUM})({_SCALE})?(?:{_DASH}(?:{_SIGN})?({_NUM})({_SCALE})?)?(\s?/\s?(?:{_PER_ONE})\b)?", _money),
+    rule(rf"(?:(?<![\w)])([-−]))?({_SIGN})\s?({_NUM})({_SCALE})?(?:{_DASH}(?:{_SIGN})?({_NUM})({_SCALE})?)?(\s?/\s?(?:"
+         rf"{_PER_ONE})\b)?", _money),
     rule(rf"(?<![A-Za-z])({_CODE_NAME})\s({_NUM})({_SCALE})?(?!\s?[A-Z\d])", lambda m: _money_words(m[2], m[3], m[1])),
     rule(rf"{_START}({_NUM})({_SCALE})?\s?([€£¥₩₹₽¢]|(?:{_CODE_NAME})\b)", _money_after),
     # Percent, fractions.
@@ -548,23 +588,31 @@ _RULES: list[Rule] = [
     rule(r"(?:(?<![\d.])(\d{1,6})\s{1,2})?\s?(?<![\d.])([A-Za-z\d]{1,20})⁄([A-Za-z\d]{1,20})", _fraction),
     # Decades, before seconds.
     rule(r"(?<![\w.])((?:1[1-9]|20)\d0)['’]?s\b", _decade),
-    rule(r"(?<![\w.])['’]([1-9]0)['’]?s\b|(?<=\b[Tt]he )([1-9]0)['’]?s\b|(?<=\b(?:her|his|mid) )([1-9]0)['’]?s\b|(?<=\bearly )([1-9]0)['’]?s\b", _decade),
+    rule(r"(?<![\w.])['’]([1-9]0)['’]?s\b|(?<=\b[Tt]he )([1-9]0)['’]?s\b|(?<=\b(?:her|his|mid) )([1-9]0)['’]?s\b"
+         r"|(?<=\bearly )([1-9]0)['’]?s\b", _decade),
     rule(r"(?<=\b(?:my|in) )([2-9]0)['’]?s\b|(?<=\b(?:late) )([1-9]0)['’]?s\b|(?<=mid-)([1-9]0)['’]?s\b", _decade),
     # Units.
-    rule(r"(?<![\w.])(\d{1,2})'\s?(\d{1,2})(?:\"|''|”)", lambda m: f"{cardinal(m[1])} {'foot' if m[1] == '1' else 'feet'} {cardinal(m[2])} {'inch' if m[2] == '1' else 'inches'}"),
+    rule(r"(?<![\w.])(\d{1,2})'\s?(\d{1,2})(?:\"|''|”)",
+    lambda m: f"{cardinal(m[1])} {'foot' if m[1] == '1' else 'feet'} {cardinal(m[2])} {'inch' if m[2] == '1' else 'inches'}"),
     rule(r"(?<![\w.])(\d{1,3}(?:\.\d)?)\"(?=[\s,.;)]|$)", _inches),
-    rule(rf"(?:(?<![\w)])([-−]))?(?<![A-Za-z]){_START}({_NUM})(?:\s?({_UNIT_ONE}))?(?:(?:{_DASH}|\sto\s)({_NUM}))()(\s|-)?((?:{_UNIT_ONE})(?:/(?:{_PER_ONE})){{0,2}})(?![A-Za-z\d^])", _measured),
-    rule(rf"(?:(?<![\w)])([-−]))?(?<![A-Za-z]){_START}({_NUM})()()(\s{_HUNDRED_SCALE})?(\s|-)?((?:{_UNIT_ONE})(?:/(?:{_PER_ONE})){{0,2}})(?![A-Za-z\d^])", _measured),
+    rule(rf"(?:(?<![\w)])([-−]))?(?<![A-Za-z]){_START}({_NUM})(?:\s?({_UNIT_ONE}))?(?:(?:{_DASH}|\sto\s)({_NUM}))()(\s"
+         rf"|-)?((?:{_UNIT_ONE})(?:/(?:{_PER_ONE})){{0,2}})(?![A-Za-z\d^])", _measured),
+    rule(rf"(?:(?<![\w)])([-−]))?(?<![A-Za-z]){_START}({_NUM})()()(\s{_HUNDRED_SCALE})?(\s"
+         rf"|-)?((?:{_UNIT_ONE})(?:/(?:{_PER_ONE})){{0,2}})(?![A-Za-z\d^])", _measured),
     rule(rf"(?<![\w/])((?:{_UNIT_ONE})/(?:{_PER_ONE})(?:/(?:{_PER_ONE}))?)(?![\w/])", _bare_unit),
     rule(r"(?<![\w/-])(kg|km|cm|mm|mph|kWh|GHz|MHz|kHz|Mbps|Gbps|mAh|kPa|m\^2|m\^3|km\^2)(?![\w/])", _bare_unit),
-    rule(r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)\s?[x×]\s?(\d{1,6}(?:\.\d{1,3})?)(?:\s?[x×]\s?(\d{1,6}))?(?![\w=])(?!\s?=)", lambda m: " by ".join(number(g) for g in m.groups() if g)),
+    rule(r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)\s?[x×]\s?(\d{1,6}(?:\.\d{1,3})?)(?:\s?[x×]\s?(\d{1,6}))?(?![\w=])(?!\s?=)",
+    lambda m: " by ".join(number(g) for g in m.groups() if g)),
     rule(r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)[x×](?![\w]|\s?[-+=*/^])", _times),
     # Expressions.
     (_MATH_RUN, _expression),
     rule(r"(?<=[\w)])\^\(?(-?\d{1,4}|[A-Za-z]{1,2})\)?", _power),
-    rule("≤", " less than or equal to "), rule("≥", " greater than or equal to "), rule("≈", " approximately "), rule("≠", " not equal to "), rule("±", " plus or minus "),
-    rule("√", " the square root of "), rule("∞", " infinity "), rule("π", " pi "), rule("÷", " divided by "), rule(r"(?<=\w)\s?×\s?(?=\w)", " times "),
-    rule(r"(?<=\w)\s?=\s?(?=\w)", " equals "), rule(r"(?<=\w)\s>\s(?=\w)|(?<!\w)>(?=\s?\d)", " greater than "), rule(r"(?<=\w)\s<\s(?=\w)|(?<!\w)<(?=\s?\d)", " less than "),
+    rule("≤", " less than or equal to "), rule("≥", " greater than or equal to "), rule("≈", " approximately "), rule("≠",
+    " not equal to "), rule("±", " plus or minus "),
+    rule("√", " the square root of "), rule("∞", " infinity "), rule("π", " pi "), rule("÷", " divided by "),
+    rule(r"(?<=\w)\s?×\s?(?=\w)", " times "),
+    rule(r"(?<=\w)\s?=\s?(?=\w)", " equals "), rule(r"(?<=\w)\s>\s(?=\w)|(?<!\w)>(?=\s?\d)", " greater than "),
+    rule(r"(?<=\w)\s<\s(?=\w)|(?<!\w)<(?=\s?\d)", " less than "),
     # Ordinals, decades, ranges, years.
     rule(r"(?<![\w.])(\d{1,18})(?:st|nd|rd|th)\b", lambda m: ordinal(m[1])),
     rule(r"(?<=[\s(])['’](\d\d)(?![\d\w])", lambda m: "oh " + cardinal(m[1]) if m[1][0] == "0" else cardinal(m[1])),
@@ -578,17 +626,22 @@ _RULES: list[Rule] = [
     rule(r"(?<![\d.])([A-Za-z]{1,30}-?)(\d{1,20}(?:\.\d{1,6})?)(?!\d)([A-Za-z])?", lambda m: _glued_number(m) + (m[3] or "")),
     rule(r"(?<![\d.])()(\d{1,20}(?:\.\d{1,6})?)(?=[A-Za-z])()", lambda m: _name_number(m[2]) + " "),
     rule(r"(?<![\w.])()(\d{1,20})-?(?=[A-Z])()", lambda m: _name_number(m[2]) + " "),
-    rule(r"\b([A-Z][A-Z\d]{1,9}|Boeing|Airbus|Ryzen|Radeon|Snapdragon|Room|room|Flight|flight|Suite|Route|Highway|Interstate|Area|Gate|Bus) (\d{3,4})(?![\d\w]|[.,:/%-]\d)", _spaced_name_number),
+    rule(r"\b([A-Z][A-Z\d]{1,9}|Boeing|Airbus|Ryzen|Radeon|Snapdragon|Room|room|Flight|flight|Suite|Route|Highway"
+         r"|Interstate|Area|Gate|Bus) (\d{3,4})(?![\d\w]|[.,:/%-]\d)", _spaced_name_number),
     # Numbers that are left.
     rule(r"(?<![\w.)])[-−–](?=\.?\d)", "minus "),
     rule(r"(?<![\w)])\+(?=\d)", "plus "),
-    rule(rf"(?<=\d)\+(?!\w)", " plus"),
+    rule(r"(?<=\d)\+(?!\w)", " plus"),
     # Roman numerals after a name.
     rule(r"(?<![A-Za-z])([A-Za-z]{2,14})\s([IVXLC]{1,7})(?![A-Za-z'’])(?!\.[A-Za-z])", _roman),
     rule(_NUM, _remaining),
     # Signs that are left.
-    rule(r"(?<=\bC)#", " sharp"), rule(r"(?<=\bC)\+\+", " plus plus"), rule(r"(?<=[\s(])@(?=\w)|(?<=\w)\s?@\s?(?=\w)", " at "), rule(r"(?<!\w)#(?=[A-Za-z])", "hashtag "),
-    rule(r"(?<=[\w)])\s?\+\s?(?=[\w(])", " plus "), rule(r"(?<=\w)\+(?!\w)", " plus"), rule("%", " percent"), rule("§", " section "), rule(r"°", " degrees"),
-    rule(r"\s~\s?(?=\w)", " about "), rule("α", " alpha "), rule("β", " beta "), rule("γ", " gamma "), rule("[δΔ]", " delta "), rule("λ", " lambda "), rule("μ", " mu "), rule("σ", " sigma "), rule("[ωΩ]", " omega "), rule("θ", " theta "), rule("φ", " phi "), rule("ε", " epsilon "), rule("ρ", " rho "), rule("∑", " the sum of "),
+    rule(r"(?<=\bC)#", " sharp"), rule(r"(?<=\bC)\+\+", " plus plus"), rule(r"(?<=[\s(])@(?=\w)|(?<=\w)\s?@\s?(?=\w)", " at "),
+    rule(r"(?<!\w)#(?=[A-Za-z])", "hashtag "),
+    rule(r"(?<=[\w)])\s?\+\s?(?=[\w(])", " plus "), rule(r"(?<=\w)\+(?!\w)", " plus"), rule("%", " percent"), rule("§",
+    " section "), rule(r"°", " degrees"),
+    rule(r"\s~\s?(?=\w)", " about "), rule("α", " alpha "), rule("β", " beta "), rule("γ", " gamma "), rule("[δΔ]", " delta "),
+    rule("λ", " lambda "), rule("μ", " mu "), rule("σ", " sigma "), rule("[ωΩ]", " omega "), rule("θ", " theta "), rule("φ",
+    " phi "), rule("ε", " epsilon "), rule("ρ", " rho "), rule("∑", " the sum of "),
 ]  # fmt: skip
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 _ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen".split()
 )
 _TENS = ["", "", *"twenty thirty forty fifty sixty seventy eighty ninety".split()]
 _SCALES = ["", "thousand", "million", "billion", "trillion", "quadrillion"]
 _LONGEST = 18
-_ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth", "twelve": "twelfth"}
+_ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth",
+    "twelve": "twelfth"}
 
 
 def digits(text: str, *, zero: str = "zero") -> str:
@@ -88,11 +90,16 @@ def pairs(text: str) -> str:
         return digits(text)
     if len(text) == 3:
         head, rest = text[:1], int(text[1:])
-        return f"{_ONES[int(head)]} hundred" if rest == 0 else f"{_ONES[int(head)]} {'oh ' if rest < 10 else ''}{_below_hundred(rest)}"
+        return f"{_ONES[int(head)]} {_tail(rest)}"
     if len(text) == 4:
         if text.endswith("000"):
             return cardinal(text)
         head, rest = text[:2], int(text[2:])
-        tail = "hundred" if rest == 0 else f"{'oh ' if rest < 10 else ''}{_below_hundred(rest)}"
-        return f"{_below_hundred(int(head))} {tail}"
+        return f"{_below_hundred(int(head))} {_tail(rest)}"
     return cardinal(text) if len(text) < 3 else digits(text)
+
+
+def _tail(rest: int) -> str:
+    if rest == 0:
+        return "hundred"
+    return f"oh {_ONES[rest]}" if rest < 10 else _below_hundred(rest)

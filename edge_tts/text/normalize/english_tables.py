@@ -2,68 +2,59 @@
 
 from __future__ import annotations
 
+from edge_tts.text.data import table
+
 # Unit -> (one, many).
-UNITS = {
-    name.replace("_", " "): (one, many)
-    for names, one, many in (
-        ("nm", "nanometer", "nanometers"), ("μm um", "micrometer", "micrometers"), ("mm", "millimeter", "millimeters"), ("cm", "centimeter", "centimeters"),
-        ("m", "meter", "meters"), ("km KM", "kilometer", "kilometers"), ("mi", "mile", "miles"), ("ft", "foot", "feet"), ("in", "inch", "inches"), ("yd yds", "yard", "yards"),
-        ("m^2 sqm sq_m", "square meter", "square meters"), ("km^2 sq_km", "square kilometer", "square kilometers"), ("cm^2", "square centimeter", "square centimeters"), ("mm^2", "square millimeter", "square millimeters"),
-        ("ft^2 sqft sq_ft", "square foot", "square feet"), ("in^2 sq_in", "square inch", "square inches"), ("m^3", "cubic meter", "cubic meters"), ("cm^3 cc", "cubic centimeter", "cubic centimeters"), ("ft^3 cu_ft", "cubic foot", "cubic feet"),
-        ("ha", "hectare", "hectares"), ("μg ug mcg", "microgram", "micrograms"), ("mg", "milligram", "milligrams"), ("g", "gram", "grams"), ("kg Kg KG", "kilogram", "kilograms"), ("t", "ton", "tons"),
-        ("lb lbs", "pound", "pounds"), ("oz", "ounce", "ounces"), ("ml mL ML", "milliliter", "milliliters"), ("cl", "centiliter", "centiliters"), ("dL dl", "deciliter", "deciliters"), ("L l", "liter", "liters"), ("gal", "gallon", "gallons"),
-        ("tsp", "teaspoon", "teaspoons"), ("tbsp", "tablespoon", "tablespoons"), ("qt", "quart", "quarts"), ("pt", "pint", "pints"),
-        ("ns", "nanosecond", "nanoseconds"), ("μs us", "microsecond", "microseconds"), ("ms", "millisecond", "milliseconds"), ("s sec secs", "second", "seconds"), ("min mins", "minute", "minutes"), ("h hr hrs", "hour", "hours"), ("yr yrs", "year", "years"), ("wk wks", "week", "weeks"),
-        ("Hz", "hertz", "hertz"), ("kHz KHz", "kilohertz", "kilohertz"), ("MHz", "megahertz", "megahertz"), ("GHz", "gigahertz", "gigahertz"), ("THz", "terahertz", "terahertz"),
-        ("V", "volt", "volts"), ("kV", "kilovolt", "kilovolts"), ("mV", "millivolt", "millivolts"), ("A", "amp", "amps"), ("mA", "milliamp", "milliamps"), ("Ah", "amp hour", "amp hours"), ("mAh", "milliamp hour", "milliamp hours"),
-        ("W", "watt", "watts"), ("mW", "milliwatt", "milliwatts"), ("kW KW", "kilowatt", "kilowatts"), ("MW", "megawatt", "megawatts"), ("GW", "gigawatt", "gigawatts"), ("TW", "terawatt", "terawatts"),
-        ("Wh", "watt hour", "watt hours"), ("kWh KWh kwh", "kilowatt hour", "kilowatt hours"), ("MWh", "megawatt hour", "megawatt hours"), ("GWh", "gigawatt hour", "gigawatt hours"), ("TWh", "terawatt hour", "terawatt hours"),
-        ("Ω", "ohm", "ohms"), ("kΩ", "kiloohm", "kiloohms"), ("MΩ", "megaohm", "megaohms"), ("μF", "microfarad", "microfarads"),
-        ("Pa", "pascal", "pascals"), ("hPa", "hectopascal", "hectopascals"), ("kPa", "kilopascal", "kilopascals"), ("MPa", "megapascal", "megapascals"), ("psi PSI", "p s i", "p s i"), ("mmHg", "millimeter of mercury", "millimeters of mercury"), ("atm", "atmosphere", "atmospheres"),
-        ("N", "newton", "newtons"), ("kN", "kilonewton", "kilonewtons"), ("J", "joule", "joules"), ("kJ", "kilojoule", "kilojoules"), ("MJ", "megajoule", "megajoules"), ("cal", "calorie", "calories"), ("kcal", "kilocalorie", "kilocalories"), ("eV", "electronvolt", "electronvolts"),
-        ("mol", "mole", "moles"), ("mmol", "millimole", "millimoles"), ("μmol", "micromole", "micromoles"), ("dB", "decibel", "decibels"), ("lm", "lumen", "lumens"), ("lx", "lux", "lux"),
-        ("mph MPH", "mile per hour", "miles per hour"), ("kph kmh kmph", "kilometer per hour", "kilometers per hour"), ("mpg", "mile per gallon", "miles per gallon"), ("rpm RPM", "revolution per minute", "revolutions per minute"), ("fps FPS", "frame per second", "frames per second"), ("bpm", "beat per minute", "beats per minute"),
-        ("kbps Kbps", "kilobit per second", "kilobits per second"), ("Mbps", "megabit per second", "megabits per second"), ("Gbps", "gigabit per second", "gigabits per second"), ("bps", "bit per second", "bits per second"),
-        ("B", "byte", "bytes"), ("KB kB kb", "kilobyte", "kilobytes"), ("MB mb", "megabyte", "megabytes"), ("GB gb", "gigabyte", "gigabytes"), ("TB tb", "terabyte", "terabytes"), ("PB", "petabyte", "petabytes"), ("KiB", "kibibyte", "kibibytes"), ("MiB", "mebibyte", "mebibytes"), ("GiB", "gibibyte", "gibibytes"),
-        ("Mb", "megabit", "megabits"), ("Gb", "gigabit", "gigabits"), ("px", "pixel", "pixels"), ("MP", "megapixel", "megapixels"), ("ppm", "part per million", "parts per million"), ("dpi", "dot per inch", "dots per inch"),
-        ("°C ℃", "degree Celsius", "degrees Celsius"), ("°F", "degree Fahrenheit", "degrees Fahrenheit"), ("° deg", "degree", "degrees"), ("knots kn", "knot", "knots"), ("acre acres", "acre", "acres"), ("hp", "horsepower", "horsepower"), ("K", "kelvin", "kelvin"),
-    )
-    for name in names.split()
-}  # fmt: skip
+UNITS = {name: (one, many) for names, one, many in table("units_en.tsv") for name in names.split(",")}
 # Denominators of units, spoken after "per".
 PER = {
-    "h": "hour", "hr": "hour", "hour": "hour", "s": "second", "sec": "second", "second": "second", "min": "minute", "minute": "minute", "day": "day", "d": "day", "week": "week", "wk": "week",
-    "month": "month", "mo": "month", "year": "year", "yr": "year", "kg": "kilogram", "g": "gram", "lb": "pound", "oz": "ounce", "L": "liter", "l": "liter", "mL": "milliliter", "ml": "milliliter", "dL": "deciliter", "dl": "deciliter",
-    "m": "meter", "km": "kilometer", "m^2": "square meter", "m^3": "cubic meter", "cm^2": "square centimeter", "cm^3": "cubic centimeter", "s^2": "second squared", "mol": "mole", "gal": "gallon", "mi": "mile", "sqft": "square foot", "ft": "foot", "in": "inch",
-    "person": "person", "people": "people", "unit": "unit", "night": "night", "ton": "ton", "t": "ton", "barrel": "barrel", "share": "share", "kWh": "kilowatt hour", "user": "user", "head": "head", "hundred": "hundred", "acre": "acre", "ha": "hectare", "item": "item", "box": "box", "cup": "cup", "each": "each", "pound": "pound", "mile": "mile", "gallon": "gallon", "liter": "liter", "meter": "meter", "kilo": "kilo", "ride": "ride", "call": "call", "seat": "seat", "page": "page", "pack": "pack", "class": "class", "session": "session", "ticket": "ticket", "piece": "piece", "bottle": "bottle",
+    "h": "hour", "hr": "hour", "hour": "hour", "s": "second", "sec": "second", "second": "second", "min": "minute",
+    "minute": "minute", "day": "day", "d": "day", "week": "week", "wk": "week",
+    "month": "month", "mo": "month", "year": "year", "yr": "year", "kg": "kilogram", "g": "gram", "lb": "pound", "oz": "ounce",
+    "L": "liter", "l": "liter", "mL": "milliliter", "ml": "milliliter", "dL": "deciliter", "dl": "deciliter",
+    "m": "meter", "km": "kilometer", "m^2": "square meter", "m^3": "cubic meter", "cm^2": "square centimeter",
+    "cm^3": "cubic centimeter", "s^2": "second squared", "mol": "mole", "gal": "gallon", "mi": "mile", "sqft": "square foot",
+    "ft": "foot", "in": "inch",
+    "person": "person", "people": "people", "unit": "unit", "night": "night", "ton": "ton", "t": "ton", "barrel": "barrel",
+    "share": "share", "kWh": "kilowatt hour", "user": "user", "head": "head", "hundred": "hundred", "acre": "acre",
+    "ha": "hectare", "item": "item", "box": "box", "cup": "cup", "each": "each", "pound": "pound", "mile": "mile",
+    "gallon": "gallon", "liter": "liter", "meter": "meter", "kilo": "kilo", "ride": "ride", "call": "call", "seat": "seat",
+    "page": "page", "pack": "pack", "class": "class", "session": "session", "ticket": "ticket", "piece": "piece",
+    "bottle": "bottle",
 }  # fmt: skip
 # One letter or an English word: a unit only when it touches its number.
-TIGHT_UNITS = frozenset("m g t s h A B K N J L l in pt us cc ms mi sec min hp ha cal MP knots acre acres deg Pa kn mb gb kb tb bps mo".split()) - frozenset("sec min mi knots acre acres ms deg mb gb ha hp".split())
+TIGHT_UNITS = frozenset("m g t s h A B K N J L l in pt us cc ms mi sec min hp ha cal MP knots acre acres deg Pa kn mb gb "
+                        "kb tb bps mo".split()) - frozenset("sec min mi knots acre acres ms deg mb gb ha hp".split())
 
 # Sign or code -> (one, many, one part, many parts).
-CURRENCIES = {
-    name: (one, many, part, parts)
-    for names, one, many, part, parts in (
-        ("$ US$ USD", "dollar", "dollars", "cent", "cents"), ("€ EUR", "euro", "euros", "cent", "cents"), ("£ GBP", "pound", "pounds", "penny", "pence"), ("¥ ￥ JP¥ JPY", "yen", "yen", "", ""),
-        ("CN¥ RMB CNY", "yuan", "yuan", "", ""), ("₩ KRW", "won", "won", "", ""), ("₹ INR Rs", "rupee", "rupees", "paisa", "paise"), ("₽ RUB", "ruble", "rubles", "", ""), ("A$ AU$ AUD", "Australian dollar", "Australian dollars", "cent", "cents"),
-        ("C$ CA$ CAD", "Canadian dollar", "Canadian dollars", "cent", "cents"), ("HK$ HKD", "Hong Kong dollar", "Hong Kong dollars", "cent", "cents"), ("S$ SGD", "Singapore dollar", "Singapore dollars", "cent", "cents"),
-        ("NT$ TWD", "Taiwan dollar", "Taiwan dollars", "cent", "cents"), ("NZ$ NZD", "New Zealand dollar", "New Zealand dollars", "cent", "cents"), ("CHF", "Swiss franc", "Swiss francs", "", ""), ("₿ BTC", "bitcoin", "bitcoin", "", ""), ("฿ THB", "baht", "baht", "", ""), ("₫ VND", "dong", "dong", "", ""), ("₱ PHP", "peso", "pesos", "", ""), ("₺ TRY", "lira", "lira", "", ""), ("₪", "shekel", "shekels", "", ""), ("R$", "real", "reais", "", ""), ("¢", "cent", "cents", "", ""),
-    )
-    for name in names.split()
-}  # fmt: skip
-SCALES = {"k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million", "b": "billion", "B": "billion", "bn": "billion", "t": "trillion", "T": "trillion", "tn": "trillion"}
+CURRENCIES = {name: tuple(words) for names, *words in table("currencies_en.tsv") for name in names.split(",")}
+SCALES = {"k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million", "b": "billion", "B": "billion",
+    "bn": "billion", "t": "trillion", "T": "trillion", "tn": "trillion"}
 
 MONTHS = "January February March April May June July August September October November December".split()
-MONTH_SHORT = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10, "nov": 11, "dec": 12}
-DAYS_SHORT = {"mon": "Monday", "tue": "Tuesday", "tues": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "thur": "Thursday", "thurs": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}
+MONTH_SHORT = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10, "nov": 11,
+    "dec": 12}
+DAYS_SHORT = {"mon": "Monday", "tue": "Tuesday", "tues": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "thur": "Thursday",
+    "thurs": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}
 
 # Written with a full stop (or none, where marked below) -> the words; keys in lower case.
 ABBREVIATIONS = {
-    "mr": "Mister", "mrs": "Missus", "ms": "Miz", "prof": "Professor", "rev": "Reverend", "hon": "Honorable", "gen": "General", "col": "Colonel", "capt": "Captain", "lt": "Lieutenant",
-    "sgt": "Sergeant", "maj": "Major", "cmdr": "Commander", "sen": "Senator", "rep": "Representative", "gov": "Governor", "pres": "President", "supt": "Superintendent", "messrs": "Messieurs",
-    "jr": "Junior", "sr": "Senior", "vs": "versus", "etc": "et cetera", "e.g": "for example", "eg": "for example", "i.e": "that is", "ie": "that is", "cf": "compare", "viz": "namely", "approx": "approximately", "est": "established",
-    "dept": "department", "univ": "University", "inc": "Incorporated", "ltd": "Limited", "corp": "Corporation", "bros": "Brothers", "assn": "Association", "ave": "Avenue", "blvd": "Boulevard", "rd": "Road", "ln": "Lane", "hwy": "Highway", "pkwy": "Parkway", "apt": "Apartment", "mt": "Mount", "ft": "Fort", "tel": "telephone", "ext": "extension",
-    "fig": "figure", "figs": "figures", "vol": "volume", "vols": "volumes", "ch": "chapter", "chap": "chapter", "eq": "equation", "ref": "reference", "sec": "section", "ed": "edition", "pp": "pages", "p": "page", "misc": "miscellaneous", "min": "minimum", "max": "maximum", "avg": "average", "et al": "et al", "incl": "including", "excl": "excluding", "dist": "district", "govt": "government", "mgmt": "management", "intl": "international", "natl": "national", "asst": "assistant", "attn": "attention", "temp": "temperature", "info": "info", "lb": "pound", "lbs": "pounds", "oz": "ounces", "no": "number", "nos": "numbers", "st": "Saint", "dr": "Doctor", "co": "Company", "sq": "square", "a.k.a": "also known as", "esq": "Esquire", "yrs": "years", "hrs": "hours", "mins": "minutes",
+    "mr": "Mister", "mrs": "Missus", "ms": "Miz", "prof": "Professor", "rev": "Reverend", "hon": "Honorable", "gen": "General",
+    "col": "Colonel", "capt": "Captain", "lt": "Lieutenant",
+    "sgt": "Sergeant", "maj": "Major", "cmdr": "Commander", "sen": "Senator", "rep": "Representative", "gov": "Governor",
+    "pres": "President", "supt": "Superintendent", "messrs": "Messieurs",
+    "jr": "Junior", "sr": "Senior", "vs": "versus", "etc": "et cetera", "e.g": "for example", "eg": "for example",
+    "i.e": "that is", "ie": "that is", "cf": "compare", "viz": "namely", "approx": "approximately", "est": "established",
+    "dept": "department", "univ": "University", "inc": "Incorporated", "ltd": "Limited", "corp": "Corporation",
+    "bros": "Brothers", "assn": "Association", "ave": "Avenue", "blvd": "Boulevard", "rd": "Road", "ln": "Lane",
+    "hwy": "Highway", "pkwy": "Parkway", "apt": "Apartment", "mt": "Mount", "ft": "Fort", "tel": "telephone", "ext": "extension",
+    "fig": "figure", "figs": "figures", "vol": "volume", "vols": "volumes", "ch": "chapter", "chap": "chapter",
+    "eq": "equation", "ref": "reference", "sec": "section", "ed": "edition", "pp": "pages", "p": "page",
+    "misc": "miscellaneous", "min": "minimum", "max": "maximum", "avg": "average", "et al": "et al", "incl": "including",
+    "excl": "excluding", "dist": "district", "govt": "government", "mgmt": "management", "intl": "international",
+    "natl": "national", "asst": "assistant", "attn": "attention", "temp": "temperature", "info": "info", "lb": "pound",
+    "lbs": "pounds", "oz": "ounces", "no": "number", "nos": "numbers", "st": "Saint", "dr": "Doctor", "co": "Company",
+    "sq": "square", "a.k.a": "also known as", "esq": "Esquire", "yrs": "years", "hrs": "hours", "mins": "minutes",
 }  # fmt: skip
 # Said also without the full stop.
 WITHOUT_STOP = frozenset("mr mrs ms prof dr vs etc jr sr dept approx govt".split())
@@ -74,16 +65,33 @@ BEFORE_NAME = frozenset("gen col capt lt sgt maj cmdr sen rep gov pres rev hon s
 
 # A number of four digits after one of these is a year.
 YEAR_BEFORE = frozenset(
-    "in since of by from until till before after during year circa around early late mid class back summer winter spring autumn fall between and to through "
-    "january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec fy est established born died c anno version copyright".split()
+    "in since of by from until till before after during year circa around early late mid class back summer winter spring "
+    "autumn fall between and to through "
+    "january february march april may june july august september october november december jan feb mar apr jun jul aug sep "
+    "sept oct nov dec fy est established born died c anno version copyright".split()
 )
-IRREGULAR_PLURALS = frozenset("people men women children feet teeth mice geese sheep fish deer police cattle percent hundred thousand million billion dozen".split())
-NOT_PLURALS = frozenset("was is has does as its this his us thus plus versus yes less across always perhaps news series species was,".split())
+# After one of these it is an amount, unless a year is plain …
+AMOUNT_BEFORE = frozenset(
+    "about over nearly almost only than least most costs cost counted paid exactly some roughly approximately has have had "
+    "are were equals is was total got with".split()
+)
+# … and after one of these a name, said in pairs: Room 1408.
+NUMBERED_PLACES = frozenset("room flight gate bus route highway model number code pin suite channel line unit area "
+                            "apartment extension".split())
+IRREGULAR_PLURALS = frozenset("people men women children feet teeth mice geese sheep fish deer police cattle percent "
+                              "hundred thousand million billion dozen".split())
+NOT_PLURALS = frozenset("was is has does as its this his us thus plus versus yes less across always perhaps news series "
+                        "species was,".split())
 # A roman numeral after one of these is a number …
-NUMBERED = frozenset("chapter part section volume act scene book war phase stage type title article appendix level episode season grade class category rocky super bowl wrestlemania olympiad figure table unit module step round version mark no".split())
+NUMBERED = frozenset("chapter part section volume act scene book war phase stage type title article appendix level episode "
+                     "season grade class category rocky super bowl wrestlemania olympiad figure table unit module step "
+                     "round version mark no".split())
 # … after one of these a king's or a pope's.
 REGNAL = frozenset(
-    "pope king queen emperor louis henry charles george edward richard william james philip elizabeth pius john benedict clement innocent gregory leo urban alexander nicholas peter paul "
-    "catherine frederick wilhelm napoleon ramesses ramses ptolemy thutmose xerxes darius otto francis ferdinand carlos alfonso juan ivan gustav christian haakon olaf harald mary sixtus julius boniface celestine adrian haile mehmed murad selim xiaoping leopold albert baudouin umberto victor emmanuel constantine".split()
+    "pope king queen emperor louis henry charles george edward richard william james philip elizabeth pius john benedict "
+    "clement innocent gregory leo urban alexander nicholas peter paul "
+    "catherine frederick wilhelm napoleon ramesses ramses ptolemy thutmose xerxes darius otto francis ferdinand carlos "
+    "alfonso juan ivan gustav christian haakon olaf harald mary sixtus julius boniface celestine adrian haile mehmed murad "
+    "selim xiaoping leopold albert baudouin umberto victor emmanuel constantine".split()
 )
 SPELLED_FRACTIONS = {2: ("half", "halves"), 4: ("quarter", "quarters")}

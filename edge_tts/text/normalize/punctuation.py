@@ -8,7 +8,8 @@ import unicodedata
 from edge_tts.text.language import HAN, KANA
 
 _CJK = f"{HAN}{KANA}"
-_APOSTROPHE = re.compile(r"(?<=[A-Za-zÀ-ɏ])[’'´ʼ](?=[A-Za-zÀ-ɏ])|(?<=[sSnN])[’'](?= [a-z])|(?<![^\s“\"(])[’'](?=(?:tis|twas|em|cause|til|bout|round|n)\b)")
+_APOSTROPHE = re.compile(r"(?<=[A-Za-zÀ-ɏ])[’'´ʼ](?=[A-Za-zÀ-ɏ])|(?<=[sSnN])[’'](?= [a-z])|(?<![^\s“\"(])[’'](?=(?:tis|twas"
+                         r"|em|cause|til|bout|round|n)\b)")
 _CJK_COMMA, _CJK_STOP = "，", "。"
 # Marks -> the one of its kind; brackets, dashes and ellipses are pauses.
 _MARKS = str.maketrans(
