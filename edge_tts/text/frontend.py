@@ -68,7 +68,7 @@ def sentences(
                 yield sentence
 
 
-def _spoken_parts(piece: str, language: str, limit_characters: int, cuts: int = 3) -> Iterator[str]:
+def _spoken_parts(piece: str, language: str, limit_characters: int, cuts: int = 8) -> Iterator[str]:
     """The piece as it is spoken; where words have made it too long, in parts, each read on its own, cut `cuts` times at most."""
     spoken = normalize(piece, language)
     if len(spoken) <= limit_characters:

@@ -50,15 +50,12 @@ _NUM = r"(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,60})(?:\.\d{1,40})?|\.\d{1,40}"
 _START = r"(?<![\d.])(?<!\d,)"
 _DASH = r"\s?[-–—―~]\s?"
 _MONTH = alternatives([*MONTHS, *(m.lower() for m in MONTHS), *(m.title() for m in MONTH_SHORT), *MONTH_SHORT])
-_WORK = re.compile(r"[\d!-&(-+/:-@\[-`{-~①-⓿❶-➓Ⅰ-ⅿ°×÷±√≈≠≤≥⁄π∞‰→μΩα-ωΑ-Ω∑€£￥¥₩₹₽฿₫₿¢§–—―’‘'.-]|[A-Z]{2}|\b(?:Mrs?|Ms|Dr|vs"
-                   r"|etc|dept|approx|govt)\b")
 _HUNDRED_SCALE = r"(?:hundred|thousand|million|billion|trillion)"
 
 
 def normalize(text: str) -> str:
     """A run of English text as it is read aloud."""
-    if _WORK.search(text):
-        text = apply(_RULES, text)
+    text = apply(_RULES, text)
     return latin.spell(text, plural="'s", and_word=" and ")
 
 
