@@ -26,7 +26,7 @@ from edge_tts import audio, bundle
 from edge_tts.audio import AudioChunk
 from edge_tts.errors import OptionError, ServiceError
 from edge_tts.synthesizer import SpeechOptions, Voice, load_voice
-from edge_tts.text import frontend
+from edge_tts.text import frontend, lexicon
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--voice", metavar="NAME", help="one of `edge-tts voices`; by default one for the text's language")
     parser.add_argument("--speed", type=float, default=1.0, metavar="S", help="0.5 (slow) to 2.0 (fast)")
     parser.add_argument("--lang", metavar="TAG", help="the text's language (en, zh, …); by default it is found out")
+    parser.add_argument("--lexicon", metavar="FILE", help="pronunciation lexicon, over the bundle's and your own")
     parser.add_argument("--seed", type=int, help="makes sampled speech repeatable")
     parser.add_argument("--format", choices=sorted(audio.MEDIA_TYPES), help="audio format (default: the file's ending, else wav)")
     parser.add_argument("--bundle", metavar="DIR", help="a bundle's directory, or the name of an installed one")
@@ -55,10 +56,11 @@ def run(args: argparse.Namespace) -> int:
     audio_format = chosen_format(args)
     path = bundle.find(args.bundle)
     text = args.text if args.text is not None else _standard_input()
+    words = lexicon.load(args.lexicon) if args.lexicon else None
     started = time.perf_counter()
     voice = load_voice(path, threads=args.threads)
     loaded = time.perf_counter()
-    options = SpeechOptions(args.voice, args.speed, args.lang, args.seed)
+    options = SpeechOptions(args.voice, args.speed, args.lang, args.seed, words)
     with voice.utterance(text, options) as utterance:
         chunks = TimedChunks(utterance, loaded)
         if args.play:

@@ -12,7 +12,7 @@ _SPOKEN = frozenset(
     nand eprom laser radar sonar scuba swat potus scotus unesco unicef interpol nasdaq basic cobol lisp perl ruby java
     rust bash linux unix ubuntu debian redis mysql captcha ascii unicode oled amoled asap yolo bert lora yolov llama
     qwen gemini claude kimi mistral whisper siri alexa tesla intel xeon ryzen zoom uber airbnb epub doge ted tedx imax
-    wifi hifi duolingo lidar gan gans relu adam maven gradle docker kafka spark numpy scipy pandas leica fanuc kuka
+    wifi hifi vino duolingo lidar gan gans relu adam maven gradle docker kafka spark numpy scipy pandas leica fanuc kuka
     volvo audi fiat seat mini lexus mazda honda acura roku wacom benq lenovo haier midea gree leap wasm
     """.split()
 )
