@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -13,6 +14,7 @@ from edge_tts.text.normalize import (
     normalize,
 )
 from edge_tts.text.normalize.rules import roman_value
+from tests.text.readings import OWN, cases
 
 RANDOM = random.Random(7)
 NUMBERS = [*range(0, 1200), *(RANDOM.randrange(10 ** RANDOM.randrange(4, 13)) for _ in range(3000))]
@@ -110,3 +112,11 @@ def test_initialisms_are_spelled_and_words_are_not(text: str, spelled: str) -> N
 )
 def test_digits_are_read_in_the_language_around_them(text: str, language: str, words: str) -> None:
     assert normalize(text, language) == words
+
+
+def test_rules_that_want_a_digit_match_nothing_without_one() -> None:
+    texts = [re.sub("[0-9]", random.Random(1).choice("a点 "), case.text) for case in cases(OWN)]
+    for language_rules in (english._RULES, chinese._RULES, chinese._CANTONESE_RULES):
+        for rule in language_rules:
+            if rule.needs_digit:
+                assert not any(rule.pattern.search(text) for text in texts), rule.pattern.pattern

@@ -12,6 +12,7 @@ import pytest
 
 import edge_tts.text
 from edge_tts.text import frontend
+from edge_tts.text.normalize.rules import Rule
 
 FLOODS = [
     *"1 a A . , - / : ; < > & [ ( { * _ ` ~ = $ \\ # | @ % ° ^ + ' \" 你 。 … “ 「 （ 年 第 ① Ⅳ 😀 \u0301 ⁄".split(" "),
@@ -31,7 +32,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             for index, item in enumerate(value if isinstance(value, list) else [value]):
-                pattern = item[0] if isinstance(item, tuple) and len(item) == 2 else item
+                pattern = item.pattern if isinstance(item, Rule) else item[0] if isinstance(item, tuple) and item else item
                 if isinstance(pattern, re.Pattern) and pattern not in seen:
                     seen.add(pattern)
                     yield f"{module.name.removeprefix('edge_tts.text.')}.{name}[{index}]", pattern

@@ -37,6 +37,7 @@ from edge_tts.text.normalize.rules import (
     Rule,
     alternatives,
     apply,
+    number_rule,
     number_value,
     roman_value,
     roman_values,
@@ -555,66 +556,70 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         # Addresses.
         *addresses.rules("zh"),
         # Codes, plates, phones.
-        rule(rf"([{PLATE_PROVINCES}])([A-HJ-NP-Z])[·•・\s]?((?=[A-Z0-9]{{0,5}}\d)[A-HJ-NP-Z0-9]{{5,6}})(?![A-Za-z0-9])", _plate),
-        rule(r"(?<![\d.+])\+\d{1,3}[ -]?\(?\d{1,4}\)?(?:[ -]?\d{2,4}){1,4}(?![\d.]\d|\d)", partial(_phone, one=one)),
-        rule(r"(?<![\d.-])86[ -]1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)", partial(_phone, one=one)),
-        rule(r"(?<![\d.])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d.]\d|\d)", partial(_phone, one=one)),
-        rule(r"(?<![\d.])1[3-9]\d \d{3} \d{5}(?!\d)", partial(_phone, one=one)),
-        rule(r"(?<![\d.])[（(]?0\d{2,3}[)）]?[ -]?\d{7,8}(?:(?:-|转)\d{1,6})?(?!\d)", partial(_phone, one=one)),
-        rule(r"(?<![\d.])[48]00[ -]?\d{3}[ -]?\d{4}(?!\d)|(?<![\d.])[48]00[ -]\d{4}[ -]\d{3}(?!\d)", partial(_phone, one=one)),
+        number_rule(rf"([{PLATE_PROVINCES}])([A-HJ-NP-Z])[·•・\s]?((?=[A-Z0-9]{{0,5}}\d)[A-HJ-NP-Z0-9]{{5,6}})(?![A-Za-z0-9])",
+            _plate),
+        number_rule(r"(?<![\d.+])\+\d{1,3}[ -]?\(?\d{1,4}\)?(?:[ -]?\d{2,4}){1,4}(?![\d.]\d|\d)", partial(_phone, one=one)),
+        number_rule(r"(?<![\d.-])86[ -]1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)", partial(_phone, one=one)),
+        number_rule(r"(?<![\d.])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d.]\d|\d)", partial(_phone, one=one)),
+        number_rule(r"(?<![\d.])1[3-9]\d \d{3} \d{5}(?!\d)", partial(_phone, one=one)),
+        number_rule(r"(?<![\d.])[（(]?0\d{2,3}[)）]?[ -]?\d{7,8}(?:(?:-|转)\d{1,6})?(?!\d)", partial(_phone, one=one)),
+        number_rule(r"(?<![\d.])[48]00[ -]?\d{3}[ -]?\d{4}(?!\d)|(?<![\d.])[48]00[ -]\d{4}[ -]\d{3}(?!\d)", partial(_phone,
+            one=one)),
         *([rule(r"(?<![\d.])[2-9]\d{3}[ -]?\d{4}(?!\d|\s?[年元個人蚊])", partial(_phone, one=one))] if one is digits else []),
-        rule(r"(?<!\d)(?:\d{4}[ -]){3}\d{4}(?:[ -]\d{3})?(?!\d)", partial(_phone, one=digits)),
-        rule(rf"({alternatives(CODE_WORDS)})({_CONNECT})((?<![\d.])[A-Za-z]{{0,4}}\d[A-Za-z0-9]{{0,40}}(?:[ "
+        number_rule(r"(?<!\d)(?:\d{4}[ -]){3}\d{4}(?:[ -]\d{3})?(?!\d)", partial(_phone, one=digits)),
+        number_rule(rf"({alternatives(CODE_WORDS)})({_CONNECT})((?<![\d.])[A-Za-z]{{0,4}}\d[A-Za-z0-9]{{0,40}}(?:[ "
              rf"-][A-Za-z0-9]{{2,10}}|-[A-Za-z0-9](?![A-Za-z0-9])){{0,5}})(?![.,:/]\d)", _code),
-        rule(r"(?<![\dA-Za-z.])\d{17}[Xx](?![A-Za-z\d])", lambda m: _spelled(m.group())),
-        rule(r"(?<![\dA-Za-z.])(0\d{1,9}[A-Z])(?![A-Za-z\d])", lambda m: _spelled(m.group())),
+        number_rule(r"(?<![\dA-Za-z.])\d{17}[Xx](?![A-Za-z\d])", lambda m: _spelled(m.group())),
+        number_rule(r"(?<![\dA-Za-z.])(0\d{1,9}[A-Z])(?![A-Za-z\d])", lambda m: _spelled(m.group())),
         # Names made of digits.
-        rule(r"双\s?1([12])(?!\d)", lambda m: "双十" + digits(m[1])),
-        rule(r"(?<!\d)([0-9][05])(?=[后後](?!\d|[的]?[天年月秒]))", lambda m: digits(m[1])),
-        rule(r"(?<![\d.])(618|315|520|521|996|007|985|211|404|1024|110|119|120|122|12306|12315|12345|10086|10010"
+        number_rule(r"双\s?1([12])(?!\d)", lambda m: "双十" + digits(m[1])),
+        number_rule(r"(?<!\d)([0-9][05])(?=[后後](?!\d|[的]?[天年月秒]))", lambda m: digits(m[1])),
+        number_rule(r"(?<![\d.])(618|315|520|521|996|007|985|211|404|1024|110|119|120|122|12306|12315|12345|10086|10010"
              r"|95588)(?=大促|活动|晚会|工作制|高校|大学|工程|购物节|年中|程序员节|急救|报警|火警|救护|期间|促销|热线|窗口"
              r"|客服|指挥|错误|院校|平台|网站|官网)", lambda m: digits(m[1])),
-        rule(r"(?<!\d)0([1-9])(?=[月日号號])", r"\1"),
+        number_rule(r"(?<!\d)0([1-9])(?=[月日号號])", r"\1"),
         # Dates.
-        rule(r"(?<![\d./])(\d{4})\s?[-/.]\s?(0?[1-9]|1[0-2])\s?[-/.]\s?(3[01]|[12]\d|0?[1-9])(?!\d|[./]\d"
+        number_rule(r"(?<![\d./])(\d{4})\s?[-/.]\s?(0?[1-9]|1[0-2])\s?[-/.]\s?(3[01]|[12]\d|0?[1-9])(?!\d|[./]\d"
              r"|-\d{1,2}(?!\d))[日号]?", _date),
-        rule(r"(?<![\d./-])((?:19|20)\d\d)[-/.](0[1-9]|1[0-2])(?![\d./-]|\s?[%元倍个])月?", _year_month),
-        rule(rf"(?<![\d.])(\d{{4}})(年)?{_TO}(\d{{4}})(?!\d|\.\d)(年)?", _year_range),
-        rule(rf"(?<![\d.])(?:(\d{{1,2}})月)?(\d{{1,2}})(日|号|號)?{_TO}(\d{{1,2}})(日|号|號)(?![楼线院厅])", _day_range),
-        rule(rf"(?<![\d.])(\d{{1,2}})(月)?{_TO}(\d{{1,2}})(月)(?!球)", _month_range),
-        rule(r"(?<![\d.,])(\d{2})(?=年代)", lambda m: digits(m[1]) if m[1][0] == "0" else cardinal(m[1])),
-        rule(r"(?<![\d.,])(\d{1,4})\s?年(?!级)", _year_of),
-        rule(r"(?<![\d.,])(\d{4})(?=年代)", lambda m: digits(m[1])),
-        rule(r"(?<![\d.,A-Za-z-])(?<![A-Za-z] )(?:19|20)\d\d(?![\d.,:%]|\s?[A-Za-z])", _bare_year),
+        number_rule(r"(?<![\d./-])((?:19|20)\d\d)[-/.](0[1-9]|1[0-2])(?![\d./-]|\s?[%元倍个])月?", _year_month),
+        number_rule(rf"(?<![\d.])(\d{{4}})(年)?{_TO}(\d{{4}})(?!\d|\.\d)(年)?", _year_range),
+        number_rule(rf"(?<![\d.])(?:(\d{{1,2}})月)?(\d{{1,2}})(日|号|號)?{_TO}(\d{{1,2}})(日|号|號)(?![楼线院厅])", _day_range),
+        number_rule(rf"(?<![\d.])(\d{{1,2}})(月)?{_TO}(\d{{1,2}})(月)(?!球)", _month_range),
+        number_rule(r"(?<![\d.,])(\d{2})(?=年代)", lambda m: digits(m[1]) if m[1][0] == "0" else cardinal(m[1])),
+        number_rule(r"(?<![\d.,])(\d{1,4})\s?年(?!级)", _year_of),
+        number_rule(r"(?<![\d.,])(\d{4})(?=年代)", lambda m: digits(m[1])),
+        number_rule(r"(?<![\d.,A-Za-z-])(?<![A-Za-z] )(?:19|20)\d\d(?![\d.,:%]|\s?[A-Za-z])", _bare_year),
         # Clock times, ratios, scores.
-        rule(rf"(?<![\d.:])(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?:{_TO}(?P<h2>[01]?\d"
+        number_rule(rf"(?<![\d.:])(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?:{_TO}(?P<h2>[01]?\d"
              r"|2[0-4]):(?P<m2>[0-5]\d)(?::(?P<s2>[0-5]\d))?)?(?![\d:])分?(?:\s?(?P<half>[AaPp])\.?[Mm]\.?(?![A-Za-z]))?", _time),
-        rule(r"(?<![\d.:])(1[0-2]|[1-9])\s?([AaPp])\.?[Mm]\b\.?", _short_time),
-        rule(r"(?<![\d.:])\d{1,6}(?:\.\d{1,4})?(?:\s?[:：]\s?\d{1,6}(?:\.\d{1,4})?){1,4}(?![\d:])", _ratio),
-        rule(r"(?<![\d.-])(\d{1,3})\s?[-–—]\s?(\d{1,3})(?![\d.-])", _score),
-        rule(r"(?<![\d.])2(?=\s?点(?!\d))(?!\s?点[零〇])", "两"),
-        rule(r"(?<![\d.])(\d{1,2})点(\d{1,2})(?=分|$|[^\d.%])(?!%)",
+        number_rule(r"(?<![\d.:])(1[0-2]|[1-9])\s?([AaPp])\.?[Mm]\b\.?", _short_time),
+        number_rule(r"(?<![\d.:])\d{1,6}(?:\.\d{1,4})?(?:\s?[:：]\s?\d{1,6}(?:\.\d{1,4})?){1,4}(?![\d:])", _ratio),
+        number_rule(r"(?<![\d.-])(\d{1,3})\s?[-–—]\s?(\d{1,3})(?![\d.-])", _score),
+        number_rule(r"(?<![\d.])2(?=\s?点(?!\d))(?!\s?点[零〇])", "两"),
+        number_rule(r"(?<![\d.])(\d{1,2})点(\d{1,2})(?=分|$|[^\d.%])(?!%)",
         lambda m: f"{'两' if m[1] == '2' else cardinal(m[1])}点"
                   f"{('零' if m[2][0] == '0' and len(m[2]) > 1 else '') + cardinal(m[2])}"),
         # Money.
-        rule(rf"(?:(?<![\w)）])([-−]))?({_SIGNS})\s?({_NUM})\s?({_SCALE}"
+        number_rule(rf"(?:(?<![\w)）])([-−]))?({_SIGNS})\s?({_NUM})\s?({_SCALE}"
              rf"|[kKMmBT](?![A-Za-z]))?(?:{_TO}(?:{_SIGNS})?\s?({_NUM})\s?({_SCALE}"
              rf"|[kKMmBT](?![A-Za-z]))?)?(\s?/(?=[{_HAN}A-Za-z]))?", _money, re.IGNORECASE),
-        rule(rf"(?<![A-Za-z])({_CODES})\s?({_NUM})\s?({_SCALE})?(?!\s?[A-Za-z\d])", lambda m: _money_amount(m[2],
+        number_rule(rf"(?<![A-Za-z])({_CODES})\s?({_NUM})\s?({_SCALE})?(?!\s?[A-Za-z\d])", lambda m: _money_amount(m[2],
         m[3]) + CURRENCY_CODES[m[1].upper()]),
-        rule(rf"{_START}({_NUM})\s?({_SCALE})?\s?([€£₩₹₽฿₫]|(?:{_CODES})(?![A-Za-z]))", _money_after),
+        number_rule(rf"{_START}({_NUM})\s?({_SCALE})?\s?([€£₩₹₽฿₫]|(?:{_CODES})(?![A-Za-z]))", _money_after),
         # Percent.
-        rule(rf"(?:(?<![A-Za-z\d.)）%])([-−+±]))?{_START}({_NUM})(%|‰)?(?:{_TO}(-)?({_NUM}))?\s?([%‰‱])", _percent),
+        number_rule(rf"(?:(?<![A-Za-z\d.)）%])([-−+±]))?{_START}({_NUM})(%|‰)?(?:{_TO}(-)?({_NUM}))?\s?([%‰‱])", _percent),
         # Fractions.
         rule(r"(?:(?<![\d.])(\d{1,6})\s)?\s?(?<![\d.])(\w{1,20}|[πα-ω])⁄(\w{1,20}|[πα-ω])", _fraction),
-        rule(r"(?<![\d./])(\d{2,3})/(\d{2,3})(?=\s?(?:mmHg|毫米汞柱))", lambda m: f"{cardinal(m[1])}比{cardinal(m[2])}"),
-        rule(r"(?<![\w.^])(\d{1,20}(?:\.\d{1,20})?)\^\(?(-?\d{1,4})\)?", _power),
+        number_rule(r"(?<![\d./])(\d{2,3})/(\d{2,3})(?=\s?(?:mmHg|毫米汞柱))", lambda m: f"{cardinal(m[1])}比{cardinal(m[2])}"),
+        number_rule(r"(?<![\w.^])(\d{1,20}(?:\.\d{1,20})?)\^\(?(-?\d{1,4})\)?", _power),
         rule(rf"(?<=次方)\s?({_UNIT})(?![A-Za-z\d^])", lambda m: _unit_name(m[1])),
-        rule(r"(?<=\d)(V|W|kg|cm|mm|m|mAh|Ah|GB)(?=\d{1,6}(?:\.\d{1,3})?(?:V|W|A|kg|cm|mm|m|mAh|Ah|GB)(?![A-Za-z]))", r"\1，"),
+        number_rule(r"(?<=\d)(V|W|kg|cm|mm|m|mAh|Ah|GB)(?=\d{1,6}(?:\.\d{1,3})?(?:V|W|A|kg|cm|mm|m|mAh|Ah|GB)(?![A-Za-z]))",
+            r"\1，"),
         # Numbers with units.
-        rule(rf"(?:(?<![A-Za-z\d.)）°])([-−]))?(?<![A-Za-z]){_START}({_NUM})\s?({_UNIT_ONE})?(?:(?:{_TO})(-)?({_NUM}))\s?("
+        number_rule(rf"(?:(?<![A-Za-z\d.)）°])([-−]))?(?<![A-Za-z]){_START}({_NUM})\s?({_UNIT_ONE})?(?:(?:{_TO})(-)?({_NUM}))\s?("
              rf"{_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])", _measured),
-        rule(rf"(?:(?<![A-Za-z\d.)）°])([-−])|(?<![A-Za-z-])){_START}({_NUM})()()()\s?({_SCALE})?\s?({_UNIT})(?![A-Za-z\d^])",
+        number_rule(rf"(?:(?<![A-Za-z\d.)）°])([-−])|(?<![A-Za-z-])){_START}({_NUM})()()()\s?({_SCALE})?\s?({_UNIT})(?![A-Za-"
+                    r"z\d^])",
         _measured),
         rule(rf"({alternatives(PER_LEFT)})/({_UNIT_ONE}|{alternatives(PER_RIGHT)})(?![A-Za-z\d])", _per),
         rule(r"(?<=[卡克元升次米焦])/(?=\d|[一二两三四五六七八九十百千])", "每"),
@@ -622,9 +627,9 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(rf"(?<![A-Za-z0-9./])((?:{_UNIT_ONE})(?:/(?:{_UNIT_ONE})){{1,2}})(?![A-Za-z0-9/])", _bare_unit),
         rule(rf"(?<![A-Za-z0-9./-])(?<![A-Za-z] )({alternatives(BARE_UNITS)})(?![A-Za-z0-9/]| [A-Za-z])", _bare_unit),
         rule(rf"(?<=[\d{_HAN}])\s?°(?!C|F)", "度"),
-        rule(r"(?<=[^\w])-(\d{1,3}(?:\.\d{1,3})?)(?=\s?度)|(?<=[温达到为至降])-(\d{1,3}(?:\.\d{1,3})?)(?=\s?度)",
+        number_rule(r"(?<=[^\w])-(\d{1,3}(?:\.\d{1,3})?)(?=\s?度)|(?<=[温达到为至降])-(\d{1,3}(?:\.\d{1,3})?)(?=\s?度)",
         lambda m: ("零下" if _BELOW_ZERO.search(m.string) else "负") + number(m[1] or m[2])),
-        rule(rf"{_START}({_NUM})\s?({_SCALE})?\+(?!\s?[\d=(A-Za-z])", _plus),
+        number_rule(rf"{_START}({_NUM})\s?({_SCALE})?\+(?!\s?[\d=(A-Za-z])", _plus),
         # Expressions and powers.
         rule(r"[\d.,A-Za-z()（）√π^\s+\-−×*÷=≠<>≤≥≈≡±/%⁄α-ω]{3,400}", _expression),
         rule(r"([\d.]{1,40}|[A-Za-z)）π一-龥])\^\(?(-?\d{1,4}|[A-Za-z]{1,2})\)?", _power),
@@ -634,22 +639,23 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"(?<=[\w一-龥])\s?=\s?(?=[\w一-龥-])", "等于"),
         rule(r"(?<![\w<])\s?>\s?(?=[\d零一二两三四五六七八九十百负])|(?<=\w)\s?>\s?(?=\w)", "大于"),
         rule(r"(?<![\w>])\s?<\s?(?=[\d零一二两三四五六七八九十百负])|(?<=\w)\s?<\s?(?=\w)", "小于"),
-        rule(r"(?<![\d.])(\d{1,6})/(\d{1,6})(?![\d/]|\.\d)", _slash_fraction),
+        number_rule(r"(?<![\d.])(\d{1,6})/(\d{1,6})(?![\d/]|\.\d)", _slash_fraction),
         # Ranges.
-        rule(rf"(?:(第)\s?)?{_START}({_NUM})\s?({_SCALE})?([章节页条回集届名位层级期卷课元天岁次个人分年月日周楼号点时])?"
+        number_rule(rf"(?:(第)\s?)?{_START}({_NUM})\s?({_SCALE})?([章节页条回集届名位层级期卷课元天岁次个人分年月日周楼号点时])?"
              rf"{_DASH}(第)?({_NUM})(?![\d.-]\d|\d)", _range),
         # Names with numbers.
-        rule(r"(?<![\d.])v(\d{1,5}(?:\.\d{1,5}){1,4})", lambda m: "V" + _dotted(m), re.IGNORECASE),
-        rule(r"(?<![\d.])(\d{1,5}(?:\.\d{1,5}){2,5})(?![\d])", _dotted),
+        number_rule(r"(?<![\d.])v(\d{1,5}(?:\.\d{1,5}){1,4})", lambda m: "V" + _dotted(m), re.IGNORECASE),
+        number_rule(r"(?<![\d.])(\d{1,5}(?:\.\d{1,5}){2,5})(?![\d])", _dotted),
         rule(r"(?<=[点分时日号月])\s?[-~–—]\s?(?=[上下中晚早凌次翌当明]|零?[一二两三四五六七八九十])", "到"),
-        rule(r"(?<=波音|空客|麦道|宝马|奥迪|标致|奔驰)(\d{3})(?!\d|[.,]\d|\s?[架辆台元万个])", lambda m: digits(m[1])),
-        rule(rf"(?<=[{_HAN}])-(\d{{1,12}}(?:\.\d{{1,6}})?)", _hyphen_number),
-        rule(r"([A-Za-z]{1,30})(\s?-?\s?)(?<![A-Za-z] -)(\d{1,3}(?:,\d{3}){1,3}|\d{1,20}(?:\.\d{1,6})?)(?![\d])", _latin_number),
-        rule(r"(?<![\d.])(\d{1,20}(?:\.\d{1,6})?)(?=[A-Za-z])", _number_latin),
-        rule(rf"(?<![\w)）{_HAN}])[-−](?=\d)", "负"),
-        rule(rf"(?<![\w)）{_HAN}])\+(?=\d)", "正"),
-        rule(r"(?<![\d.])\.(?=\d)", "零点"),
-        rule(_NUM, _remaining),
+        number_rule(r"(?<=波音|空客|麦道|宝马|奥迪|标致|奔驰)(\d{3})(?!\d|[.,]\d|\s?[架辆台元万个])", lambda m: digits(m[1])),
+        number_rule(rf"(?<=[{_HAN}])-(\d{{1,12}}(?:\.\d{{1,6}})?)", _hyphen_number),
+        number_rule(r"([A-Za-z]{1,30})(\s?-?\s?)(?<![A-Za-z] -)(\d{1,3}(?:,\d{3}){1,3}|\d{1,20}(?:\.\d{1,6})?)(?![\d])",
+            _latin_number),
+        number_rule(r"(?<![\d.])(\d{1,20}(?:\.\d{1,6})?)(?=[A-Za-z])", _number_latin),
+        number_rule(rf"(?<![\w)）{_HAN}])[-−](?=\d)", "负"),
+        number_rule(rf"(?<![\w)）{_HAN}])\+(?=\d)", "正"),
+        number_rule(r"(?<![\d.])\.(?=\d)", "零点"),
+        number_rule(_NUM, _remaining),
         # Signs that are left.
         rule(r"(?<=C)#", " sharp"), rule(r"(?<=C)\+\+", "加加"),
         rule(r"#(?=\w)|＃", ""), rule(r"@", "艾特"),

@@ -40,6 +40,7 @@ from edge_tts.text.normalize.rules import (
     Rule,
     alternatives,
     apply,
+    number_rule,
     number_value,
     roman_value,
     roman_values,
@@ -546,63 +547,67 @@ _RULES: list[Rule] = [
     rule(r"\bPh\.\s?D\b\.?", "P h D"),
     rule(r"(?<![\w/])w/o(?!\w)", "without"), rule(r"(?<![\w/])w/(?=\s|[a-z])", "with "), rule(r"\bb/c\b", "because"),
     # Phones and codes.
-    rule(r"(?<![\d.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){1,4}(?!\d)|(?<![\d.+])\+\d{7,15}(?!\d)",
+    number_rule(r"(?<![\d.])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){1,4}(?!\d)|(?<![\d.+])\+\d{7,15}(?!\d)",
     _phone),
-    rule(r"(?<![\d.])(?:1[ -])?\(\d{3}\) ?\d{3}[ .-]\d{4}(?!\d)", _phone),
-    rule(r"(?<![\d.-])(?:1[ .-])?\d{3}([ .-])\d{3}\1\d{4}(?![\d-])", _phone),
-    rule(r"(?<![\d.-])1?800[ -]\d{3}[ -]\d{3,4}(?!\d)|(?<![\d.-])0\d{2,4}[ -]\d{3,4}[ -]?\d{3,4}(?!\d)", _phone),
-    rule(r"(?<![\d.-])\d{3}-\d{2}-\d{4}(?![\d-])|(?<!\d)\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?!\d)", _phone),
-    rule(r"(?<![\d.-])\d{3}-\d{4}(?![\d-])|(?<![\d.,$-])\d{3,4} \d{3} \d{3,4}(?![\d,.]\d|\d)", _phone),
-    rule(r"(\b(?:[Cc]all|[Dd]ial|[Tt]ext|[Rr]ing|PIN|[Cc]ode|[Pp]assword|[Pp]asscode|[Zz]ip|ZIP|OTP)(?: code| number| is| "
+    number_rule(r"(?<![\d.])(?:1[ -])?\(\d{3}\) ?\d{3}[ .-]\d{4}(?!\d)", _phone),
+    number_rule(r"(?<![\d.-])(?:1[ .-])?\d{3}([ .-])\d{3}\1\d{4}(?![\d-])", _phone),
+    number_rule(r"(?<![\d.-])1?800[ -]\d{3}[ -]\d{3,4}(?!\d)|(?<![\d.-])0\d{2,4}[ -]\d{3,4}[ -]?\d{3,4}(?!\d)", _phone),
+    number_rule(r"(?<![\d.-])\d{3}-\d{2}-\d{4}(?![\d-])|(?<!\d)\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?!\d)", _phone),
+    number_rule(r"(?<![\d.-])\d{3}-\d{4}(?![\d-])|(?<![\d.,$-])\d{3,4} \d{3} \d{3,4}(?![\d,.]\d|\d)", _phone),
+    number_rule(r"(\b(?:[Cc]all|[Dd]ial|[Tt]ext|[Rr]ing|PIN|[Cc]ode|[Pp]assword|[Pp]asscode|[Zz]ip|ZIP|OTP)(?: code| number| is| "
          r"was| to|:| at)?\s)(\d{3,12})(?![\d.,:/%]\d|\d|-|\s(?:times|people|ways|customers|friends))", _code),
     # Dates.
-    rule(r"(?<![\d./])(\d{4})[-/.](0?[1-9]|1[0-2])[-/.](3[01]|[12]\d|0?[1-9])(?!\d|[./]\d|-\d{1,2}(?!\d))", _date_year_first),
+    number_rule(r"(?<![\d./])(\d{4})[-/.](0?[1-9]|1[0-2])[-/.](3[01]|[12]\d|0?[1-9])(?!\d|[./]\d|-\d{1,2}(?!\d))",
+        _date_year_first),
     rule(rf"(?<=[a-z])\s?[-–]\s?(?=(?:{alternatives(MONTHS)}) [a-z])", " to "),
-    rule(r"(?<![\d./-])(\d{1,2})[/-](\d{1,2})[/-](\d{4}|\d{2})(?![\d]|[./-]\d)", _date_slashed),
-    rule(r"(?<![\d./-])(\d{1,2})\.(\d{1,2})\.(\d{4})(?![\d]|[./-]\d)", _date_slashed),
-    rule(rf"\b({_MONTH})\.?\s(\d{{1,2}})(?:st|nd|rd|th)?(?:{_DASH}(\d{{1,2}})(?:st|nd|rd|th)?)?(?:,?\s(\d{{4}})(?![\d,.:]\d"
+    number_rule(r"(?<![\d./-])(\d{1,2})[/-](\d{1,2})[/-](\d{4}|\d{2})(?![\d]|[./-]\d)", _date_slashed),
+    number_rule(r"(?<![\d./-])(\d{1,2})\.(\d{1,2})\.(\d{4})(?![\d]|[./-]\d)", _date_slashed),
+    number_rule(rf"\b({_MONTH})\.?\s(\d{{1,2}})(?:st|nd|rd|th)?(?:{_DASH}(\d{{1,2}})(?:st|nd|rd"
+                rf"|th)?)?(?:,?\s(\d{{4}})(?![\d,.:]\d"
          rf"|\d))?(?![\d:/%]|st|nd|rd|th|[.,]\d|\s?(?:{_HALF}))", _month_day),
-    rule(rf"(?<![\d.,/$-])(\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?({_MONTH})\b\.?(?:,?\s(\d{{4}})(?![\d,.:]\d|\d))?", _day_month),
-    rule(rf"\b({_MONTH})\.?,?\s((?:1[1-9]|20)\d\d)(?![\d,.:]\d|\d|-\d)", _month_year),
+    number_rule(rf"(?<![\d.,/$-])(\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?({_MONTH})\b\.?(?:,?\s(\d{{4}})(?![\d,.:]\d|\d))?",
+        _day_month),
+    number_rule(rf"\b({_MONTH})\.?,?\s((?:1[1-9]|20)\d\d)(?![\d,.:]\d|\d|-\d)", _month_year),
     rule(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.\s", _short_month),
     rule(r"\b(Mon|Tues?|Wed|Thurs?|Thu|Fri|Sat|Sun)\.?\s?[-–]\s?(Mon|Tues?|Wed|Thurs?|Thu|Fri|Sat|Sun)\b", _weekdays),
     rule(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)[-–](Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b", _months),
     rule(r"\b(Mon|Tues?|Wed|Thurs?|Thu|Fri|Sat|Sun)\.(?=\s[a-z\d]|,|\s[A-Z][a-z]{2}\b)()", _weekday),
     rule(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(,)(?=\s(?:[A-Z]|\d))", _weekday),
     # Times.
-    rule(rf"(?<![\d.:])(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?:\s?(?P<half>{_HALF}))?(?:{_DASH}(?P<h2>[01]"
+    number_rule(rf"(?<![\d.:])(?P<h>[01]?\d|2[0-4]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?:\s?(?P<half>{_HALF}))?(?:{_DASH}(?P<"
+                r"h2>[01]"
          rf"?\d|2[0-4])(?::(?P<m2>[0-5]\d))?(?:\s?(?P<half2>{_HALF}))?)?(?![\d:])", _time),
-    rule(rf"(?<![\d.:])(1[0-2]|[1-9])(?:\s?({_HALF}))?{_DASH}(1[0-2]|[1-9])\s?({_HALF})", _hour_only),
-    rule(rf"(?<![\d.:])(1[0-2]|[1-9])\s?({_HALF})()()", _hour_only),
-    rule(r"(?<![\d.:])(\d{1,4}):(\d{1,4})(?![\d:])", _to),
+    number_rule(rf"(?<![\d.:])(1[0-2]|[1-9])(?:\s?({_HALF}))?{_DASH}(1[0-2]|[1-9])\s?({_HALF})", _hour_only),
+    number_rule(rf"(?<![\d.:])(1[0-2]|[1-9])\s?({_HALF})()()", _hour_only),
+    number_rule(r"(?<![\d.:])(\d{1,4}):(\d{1,4})(?![\d:])", _to),
     # Money.
-    rule(rf"(?:(?<![\w)])([-−]))?({_SIGN})\s?({_NUM})({_SCALE})?(?:{_DASH}(?:{_SIGN})?({_NUM})({_SCALE})?)?(\s?/\s?(?:"
+    number_rule(rf"(?:(?<![\w)])([-−]))?({_SIGN})\s?({_NUM})({_SCALE})?(?:{_DASH}(?:{_SIGN})?({_NUM})({_SCALE})?)?(\s?/\s?(?:"
          rf"{_PER_ONE})\b)?", _money),
-    rule(rf"(?<![A-Za-z])({_CODE_NAME})\s({_NUM})({_SCALE})?(?!\s?[A-Z\d])", lambda m: _money_words(m[2], m[3], m[1])),
-    rule(rf"{_START}({_NUM})({_SCALE})?\s?([€£¥₩₹₽¢]|(?:{_CODE_NAME})\b)", _money_after),
+    number_rule(rf"(?<![A-Za-z])({_CODE_NAME})\s({_NUM})({_SCALE})?(?!\s?[A-Z\d])", lambda m: _money_words(m[2], m[3], m[1])),
+    number_rule(rf"{_START}({_NUM})({_SCALE})?\s?([€£¥₩₹₽¢]|(?:{_CODE_NAME})\b)", _money_after),
     # Percent, fractions.
-    rule(rf"(?:(?<![\w)])([-−+±]))?{_START}({_NUM})\s?%?(?:{_DASH}({_NUM}))?\s?([%‰])", _percent),
+    number_rule(rf"(?:(?<![\w)])([-−+±]))?{_START}({_NUM})\s?%?(?:{_DASH}({_NUM}))?\s?([%‰])", _percent),
     rule(r"(?:(?<![\d.])(\d{1,6})\s{1,2})?\s?(?<![\d.])([A-Za-z\d]{1,20})⁄([A-Za-z\d]{1,20})", _fraction),
     # Decades, before seconds.
-    rule(r"(?<![\w.])((?:1[1-9]|20)\d0)['’]?s\b", _decade),
-    rule(r"(?<![\w.])['’]([1-9]0)['’]?s\b|(?<=\b[Tt]he )([1-9]0)['’]?s\b|(?<=\b(?:her|his|mid) )([1-9]0)['’]?s\b"
+    number_rule(r"(?<![\w.])((?:1[1-9]|20)\d0)['’]?s\b", _decade),
+    number_rule(r"(?<![\w.])['’]([1-9]0)['’]?s\b|(?<=\b[Tt]he )([1-9]0)['’]?s\b|(?<=\b(?:her|his|mid) )([1-9]0)['’]?s\b"
          r"|(?<=\bearly )([1-9]0)['’]?s\b", _decade),
-    rule(r"(?<=\b(?:my|in) )([2-9]0)['’]?s\b|(?<=\b(?:late) )([1-9]0)['’]?s\b|(?<=mid-)([1-9]0)['’]?s\b", _decade),
+    number_rule(r"(?<=\b(?:my|in) )([2-9]0)['’]?s\b|(?<=\b(?:late) )([1-9]0)['’]?s\b|(?<=mid-)([1-9]0)['’]?s\b", _decade),
     # Units.
-    rule(r"(?<![\w.])(\d{1,2})'\s?(\d{1,2})(?:\"|''|”)",
+    number_rule(r"(?<![\w.])(\d{1,2})'\s?(\d{1,2})(?:\"|''|”)",
     lambda m: f"{cardinal(m[1])} {'foot' if m[1] == '1' else 'feet'} {cardinal(m[2])} {'inch' if m[2] == '1' else 'inches'}"),
-    rule(r"(?<![\w.])(\d{1,3}(?:\.\d)?)\"(?=[\s,.;)]|$)", _inches),
-    rule(rf"(?:(?<![\w)])([-−]))?(?<![A-Za-z]){_START}({_NUM})(?:\s?({_UNIT_ONE}))?(?:(?:{_DASH}|\sto\s)({_NUM}))()(\s"
+    number_rule(r"(?<![\w.])(\d{1,3}(?:\.\d)?)\"(?=[\s,.;)]|$)", _inches),
+    number_rule(rf"(?:(?<![\w)])([-−]))?(?<![A-Za-z]){_START}({_NUM})(?:\s?({_UNIT_ONE}))?(?:(?:{_DASH}|\sto\s)({_NUM}))()(\s"
          rf"|-)?((?:{_UNIT_ONE})(?:/(?:{_PER_ONE})){{0,2}})(?![A-Za-z\d^])", _measured),
-    rule(rf"(?:(?<![\w)])([-−]))?(?<![A-Za-z]){_START}({_NUM})()()(\s{_HUNDRED_SCALE})?(\s"
+    number_rule(rf"(?:(?<![\w)])([-−]))?(?<![A-Za-z]){_START}({_NUM})()()(\s{_HUNDRED_SCALE})?(\s"
          rf"|-)?((?:{_UNIT_ONE})(?:/(?:{_PER_ONE})){{0,2}})(?![A-Za-z\d^])", _measured),
     rule(rf"(?<![\w/])((?:{_UNIT_ONE})/(?:{_PER_ONE})(?:/(?:{_PER_ONE}))?)(?![\w/])", _bare_unit),
     rule(r"(?<![\w/-])(kg|km|cm|mm|mph|kWh|GHz|MHz|kHz|Mbps|Gbps|mAh|kPa|m\^2|m\^3|km\^2)(?![\w/])", _bare_unit),
-    rule(r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)\s?[x×]\s?(\d{1,6}(?:\.\d{1,3})?)(?:\s?[x×]\s?(\d{1,6}))?(?![\w=])(?!\s?=)",
+    number_rule(r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)\s?[x×]\s?(\d{1,6}(?:\.\d{1,3})?)(?:\s?[x×]\s?(\d{1,6}))?(?![\w=])(?!\s?=)",
     lambda m: " by ".join(number(g) for g in m.groups() if g)),
-    rule(r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)[x×](?![\w]|\s?[-+=*/^])", _times),
+    number_rule(r"(?<![\w.])(\d{1,6}(?:\.\d{1,3})?)[x×](?![\w]|\s?[-+=*/^])", _times),
     # Expressions.
-    (_MATH_RUN, _expression),
+    Rule(_MATH_RUN, _expression),
     rule(r"(?<=[\w)])\^\(?(-?\d{1,4}|[A-Za-z]{1,2})\)?", _power),
     rule("≤", " less than or equal to "), rule("≥", " greater than or equal to "), rule("≈", " approximately "), rule("≠",
     " not equal to "), rule("±", " plus or minus "),
@@ -611,27 +616,28 @@ _RULES: list[Rule] = [
     rule(r"(?<=\w)\s?=\s?(?=\w)", " equals "), rule(r"(?<=\w)\s>\s(?=\w)|(?<!\w)>(?=\s?\d)", " greater than "),
     rule(r"(?<=\w)\s<\s(?=\w)|(?<!\w)<(?=\s?\d)", " less than "),
     # Ordinals, decades, ranges, years.
-    rule(r"(?<![\w.])(\d{1,18})(?:st|nd|rd|th)\b", lambda m: ordinal(m[1])),
-    rule(r"(?<=[\s(])['’](\d\d)(?![\d\w])", lambda m: "oh " + cardinal(m[1]) if m[1][0] == "0" else cardinal(m[1])),
-    rule(r"(?<![\d./])(?:(\d{1,4})\s)?(?<![\d./])(\d{1,4})/(\d{1,4})(?![\d/]|\.\d)", _slash),
-    rule(r"(?<![\w.,-])(7[0-8]7)-([1-9]\d0)(?!\d)", lambda m: f"{pairs(m[1])} {pairs(m[2])}"),
-    rule(rf"(?<![\w.,-])({_NUM})\s?[-–—~]\s?({_NUM})(?![\d\w.-]*[A-Za-z\d])", _range),
-    rule(r"(?<![\w.,:$-])(?:1\d|20)\d\d(?![\d\w]|[.,:]\d|\s?%)", _year_or_number),
+    number_rule(r"(?<![\w.])(\d{1,18})(?:st|nd|rd|th)\b", lambda m: ordinal(m[1])),
+    number_rule(r"(?<=[\s(])['’](\d\d)(?![\d\w])", lambda m: "oh " + cardinal(m[1]) if m[1][0] == "0" else cardinal(m[1])),
+    number_rule(r"(?<![\d./])(?:(\d{1,4})\s)?(?<![\d./])(\d{1,4})/(\d{1,4})(?![\d/]|\.\d)", _slash),
+    number_rule(r"(?<![\w.,-])(7[0-8]7)-([1-9]\d0)(?!\d)", lambda m: f"{pairs(m[1])} {pairs(m[2])}"),
+    number_rule(rf"(?<![\w.,-])({_NUM})\s?[-–—~]\s?({_NUM})(?![\d\w.-]*[A-Za-z\d])", _range),
+    number_rule(r"(?<![\w.,:$-])(?:1\d|20)\d\d(?![\d\w]|[.,:]\d|\s?%)", _year_or_number),
     # Names with numbers.
-    rule(r"\b([Vv](?:ersion\s|er\.?\s)?)(\d{1,5}(?:\.\d{1,5}){1,5})(?![\d])", _version),
-    rule(r"(?<![\d.])()(\d{1,5}(?:\.\d{1,5}){2,5})(?!\d)", _version),
-    rule(r"(?<![\d.])([A-Za-z]{1,30}-?)(\d{1,20}(?:\.\d{1,6})?)(?!\d)([A-Za-z])?", lambda m: _glued_number(m) + (m[3] or "")),
-    rule(r"(?<![\d.])()(\d{1,20}(?:\.\d{1,6})?)(?=[A-Za-z])()", lambda m: _name_number(m[2]) + " "),
-    rule(r"(?<![\w.])()(\d{1,20})-?(?=[A-Z])()", lambda m: _name_number(m[2]) + " "),
-    rule(r"\b([A-Z][A-Z\d]{1,9}|Boeing|Airbus|Ryzen|Radeon|Snapdragon|Room|room|Flight|flight|Suite|Route|Highway"
+    number_rule(r"\b([Vv](?:ersion\s|er\.?\s)?)(\d{1,5}(?:\.\d{1,5}){1,5})(?![\d])", _version),
+    number_rule(r"(?<![\d.])()(\d{1,5}(?:\.\d{1,5}){2,5})(?!\d)", _version),
+    number_rule(r"(?<![\d.])([A-Za-z]{1,30}-?)(\d{1,20}(?:\.\d{1,6})?)(?!\d)([A-Za-z])?",
+        lambda m: _glued_number(m) + (m[3] or "")),
+    number_rule(r"(?<![\d.])()(\d{1,20}(?:\.\d{1,6})?)(?=[A-Za-z])()", lambda m: _name_number(m[2]) + " "),
+    number_rule(r"(?<![\w.])()(\d{1,20})-?(?=[A-Z])()", lambda m: _name_number(m[2]) + " "),
+    number_rule(r"\b([A-Z][A-Z\d]{1,9}|Boeing|Airbus|Ryzen|Radeon|Snapdragon|Room|room|Flight|flight|Suite|Route|Highway"
          r"|Interstate|Area|Gate|Bus) (\d{3,4})(?![\d\w]|[.,:/%-]\d)", _spaced_name_number),
     # Numbers that are left.
-    rule(r"(?<![\w.)])[-−–](?=\.?\d)", "minus "),
-    rule(r"(?<![\w)])\+(?=\d)", "plus "),
-    rule(r"(?<=\d)\+(?!\w)", " plus"),
+    number_rule(r"(?<![\w.)])[-−–](?=\.?\d)", "minus "),
+    number_rule(r"(?<![\w)])\+(?=\d)", "plus "),
+    number_rule(r"(?<=\d)\+(?!\w)", " plus"),
     # Roman numerals after a name.
     rule(r"(?<![A-Za-z])([A-Za-z]{2,14})\s([IVXLC]{1,7})(?![A-Za-z'’])(?!\.[A-Za-z])", _roman),
-    rule(_NUM, _remaining),
+    number_rule(_NUM, _remaining),
     # Signs that are left.
     rule(r"(?<=\bC)#", " sharp"), rule(r"(?<=\bC)\+\+", " plus plus"), rule(r"(?<=[\s(])@(?=\w)|(?<=\w)\s?@\s?(?=\w)", " at "),
     rule(r"(?<!\w)#(?=[A-Za-z])", "hashtag "),

@@ -8,20 +8,41 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 Replacement = str | Callable[[re.Match[str]], str]
-Rule = tuple[re.Pattern[str], Replacement]
+
+
+class Rule(NamedTuple):
+    """What becomes what; `needs_digit` tells that it matches no text without an ASCII digit, so that it need not be tried."""
+
+    pattern: re.Pattern[str]
+    replacement: Replacement
+    needs_digit: bool = False
+
+
+_DIGIT = re.compile("[0-9]")
 
 
 def rule(pattern: str, replacement: Replacement, flags: int = 0) -> Rule:
     """A rule of a table; digits and letters are ASCII unless written out."""
-    return re.compile(pattern, re.ASCII | flags), replacement
+    return Rule(re.compile(pattern, re.ASCII | flags), replacement)
+
+
+def number_rule(pattern: str, replacement: Replacement, flags: int = 0) -> Rule:
+    """A rule whose every match holds an ASCII digit."""
+    return Rule(re.compile(pattern, re.ASCII | flags), replacement, needs_digit=True)
 
 
 def apply(rules: Iterable[Rule], text: str) -> str:
     """The text after every rule in turn."""
-    for pattern, replacement in rules:
-        text = pattern.sub(replacement, text)
+    digits = _DIGIT.search(text)
+    for pattern, replacement, needs_digit in rules:
+        if digits or not needs_digit:
+            changed = pattern.sub(replacement, text)
+            if changed is not text:
+                text = changed
+                digits = _DIGIT.search(text)
     return text
 
 
