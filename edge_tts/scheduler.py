@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from edge_tts.audio import AudioChunk
 from edge_tts.bundle import Bundle
@@ -197,8 +197,7 @@ class Job:
                 text = self._texts.popleft()
             utterance = voice.utterance(text, self.options)
             if self.options.speaker is None:  # the first text picks the speaker, and the request keeps it
-                speaker = utterance.voice.name
-                self.options = SpeechOptions(speaker, self.options.speed, self.options.language, self.options.seed)
+                self.options = replace(self.options, speaker=utterance.voice.name)
             with self._changed:
                 self._utterance = utterance
                 if self._cancelled:
