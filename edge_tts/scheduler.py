@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from edge_tts.audio import AudioChunk
 from edge_tts.bundle import Bundle
@@ -176,10 +176,12 @@ class Job:
             self._changed.notify()
             return chunk
 
+    @property
+    def cancelled(self) -> bool:
+        return self._cancelled
+
     def runnable(self, buffer_s: float) -> bool:
         """Whether the worker has anything to do for this job; asked with the lock held."""
-        if self._cancelled:
-            return True
         has_work = self._utterance is not None or bool(self._texts) or self._finished
         return has_work and self._buffered_s < buffer_s
 
@@ -195,8 +197,7 @@ class Job:
                 text = self._texts.popleft()
             utterance = voice.utterance(text, self.options)
             if self.options.speaker is None:  # the first text picks the speaker, and the request keeps it
-                speaker = utterance.voice.name
-                self.options = SpeechOptions(speaker, self.options.speed, self.options.language, self.options.seed)
+                self.options = replace(self.options, speaker=utterance.voice.name)
             with self._changed:
                 self._utterance = utterance
                 if self._cancelled:
@@ -259,8 +260,9 @@ class Scheduler:
         with self._changed:
             if self._draining:
                 raise ServiceError("the service is stopping; try again in a moment")
-            if len(self._jobs) >= self.limits.max_jobs:
-                raise BusyError(f"busy: {len(self._jobs)} requests are waiting, which is the limit; try again in a moment")
+            n_waiting = sum(not job.cancelled for job in self._jobs)
+            if n_waiting >= self.limits.max_jobs:
+                raise BusyError(f"busy: {n_waiting} requests are waiting, which is the limit; try again in a moment")
             job = Job(self._slot, options, priority, notify, self._changed, JobTimes(time.monotonic()))
             self._jobs.append(job)
             return job
@@ -309,6 +311,9 @@ class Scheduler:
 
     def _next_job(self) -> Job | None:
         """Whose turn it is: the first urgent job that has work, else the first that has."""
+        for job in [job for job in self._jobs if job.cancelled]:
+            job.drop_utterance()
+            self._end(job, CancelledError("the request was cancelled"))
         if self._draining:
             for job in [job for job in self._jobs if not job.in_sentence]:
                 job.drop_utterance()

@@ -30,7 +30,7 @@ def test_refusals_are_the_errors_they_are(start: Start) -> None:  # noqa: F811
         list(client.speak("Hello.", voice="nobody"))
     with pytest.raises(TooLongError, match="longer than 100 bytes"):
         list(client.speak("x" * 200))
-    speaking = client.speak("One. Two. Three.")
+    speaking = client.speak("A sentence to wait for. " * 4)
     next(speaking)
     with pytest.raises(BusyError):
         list(client.speak("Me too."))

@@ -14,6 +14,7 @@ import asyncio
 import codecs
 import contextlib
 import logging
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ MAX_LINE_BYTES = 1024
 # socat gives up after half a second without a byte; a fifth leaves room for a busy machine.
 PAD_EVERY_S = 0.2
 PAD_S = 0.02
+# What a sentence can end with; without one of these nothing is complete.
+MAY_END_SENTENCE = re.compile(r"[.!?…。！？；;\n]")
 
 
 async def serve(service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -217,10 +220,13 @@ def _has_words(text: str) -> bool:
 async def _feed(speech: Speech, incoming: Incoming, text: str) -> None:
     """Give the text to the speech, a complete sentence as soon as it is one."""
     try:
+        part = text
         while not incoming.ended:
-            complete, text = frontend.complete_sentences(text)
-            speech.feed(complete)
-            text += await incoming.read()
+            if MAY_END_SENTENCE.search(part):  # a look at the whole text for every part would cost the square of its length
+                complete, text = frontend.complete_sentences(text)
+                speech.feed(complete)
+            part = await incoming.read()
+            text += part
         speech.feed(text)
         speech.finish()
     except errors.EdgeTTSError as error:

@@ -48,7 +48,7 @@ def units(*, user: bool, bundle_bytes: int) -> dict[str, str]:
 
 def memory_high_mb(bundle_bytes: int) -> int:
     """MemoryHigh= for a bundle of that size, in megabytes."""
-    return 400 + 4 * bundle_bytes // _MEGABYTE
+    return 1500 + 5 * bundle_bytes // _MEGABYTE
 
 
 def _quoted(word: str) -> str:

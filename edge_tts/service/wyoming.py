@@ -16,6 +16,7 @@ from edge_tts import __version__, errors
 from edge_tts.audio import AudioChunk, to_pcm16
 from edge_tts.errors import MissingExtraError
 from edge_tts.service.connection import BLOCK_BYTES, Outgoing
+from edge_tts.service.plain_text import MAY_END_SENTENCE
 from edge_tts.service.speech import Speech, SpeechRequest, with_option
 from edge_tts.text import frontend
 
@@ -186,8 +187,10 @@ class _Conversation:
                     part = str(event.data.get("text", ""))
                     n_bytes += len(part.encode("utf-8", "replace"))
                     self._check_length(n_bytes)
-                    complete, text = frontend.complete_sentences(text + part)
-                    speech.feed(complete)
+                    text += part
+                    if MAY_END_SENTENCE.search(part):
+                        complete, text = frontend.complete_sentences(text)
+                        speech.feed(complete)
                 # `synthesize` comes, too, for services that know no streaming: the same text again
             speech.feed(text)
             speech.finish()

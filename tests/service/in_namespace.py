@@ -72,14 +72,14 @@ def scenario(path: Path) -> dict[str, object]:
     second = main_pid()
     hanging = socket.socket(socket.AF_UNIX)
     hanging.connect(str(path))
-    hanging.sendall("⏳ stuck.\n".encode())
+    hanging.sendall("A standstill.\n".encode())
     wait(lambda: is_active() == "active" and main_pid() not in (0, second), "the watchdog's restart")
     seen["after_watchdog"] = speak(path, "Hello after the watchdog.\n")
 
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(30)
         client.connect(str(path))
-        client.sendall(f"{SENTENCE} The second. The third.\n".encode())
+        client.sendall(f"{SENTENCE} The second sentence is as long as that. And so is the third one after it.\n".encode())
         client.shutdown(socket.SHUT_WR)
         answer = client.recv(65536)
         while not answer[44:].strip(b"\0"):

@@ -1,7 +1,8 @@
 """The family's way from sentences to audio: decode speech tokens in a batch, speak the oldest sentence block by block meanwhile.
 
-The first sentence of a request is decoded alone, for early sound; those after it together, because a decode step costs little
-more for several sequences than for one. Their audio comes out in order.
+A request's first sentence is decoded by itself, for early sound; those after it together, because a decode step costs little
+more for several sequences than for one. So sentences of several requests that are spoken at once share their steps, too. The
+audio of each request comes out in order.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import itertools
 import logging
 import secrets
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -45,6 +47,8 @@ log = logging.getLogger(__name__)
 LIMIT_CHARACTERS = 100
 # Sentences decoded together. Beyond this a step's time grows with the sequences, and the first of them would wait.
 MAX_BATCH = 8
+# Sentences of all requests decoded together.
+MAX_POOLED = 2 * MAX_BATCH
 # Tokens by which the blocks of a sentence advance: the first small, for early sound, then growing, for fewer joins.
 HOPS_TOKENS = (40, 80, 160, 200)
 # A sentence that is decoded to its end is not cut for so little.
@@ -126,6 +130,7 @@ class CosyVoiceModel:
         self.counters = {"runaways": 0, "given_up": 0}
         self._bundle = bundle
         self._voices: dict[str, VoiceData] = {}
+        self._pool = DecodingPool(lm)
 
     def speak(
         self, sentences: Iterator[Sentence], delivery: Delivery, cancelled: Callable[[], bool]
@@ -150,33 +155,78 @@ class CosyVoiceModel:
 
     def _speak_together(self, speeches: Sequence[Speech], cancelled: Callable[[], bool]) -> Iterator[AudioChunk]:
         waiting = list(speeches)
-        for _ in self._decode(speeches, cancelled):
-            while waiting:
-                yield from waiting[0].ready_chunks()
-                if not waiting[0].is_spoken:
-                    break
-                waiting.pop(0)
+        self._pool.join(speeches)
+        try:
+            while True:
+                while waiting:
+                    yield from waiting[0].ready_chunks()
+                    if not waiting[0].is_spoken:
+                        break
+                    waiting.pop(0)
+                if not waiting:
+                    return
+                if cancelled():
+                    raise CancelledError("the request was cancelled")
+                self._pool.step()
+        finally:
+            self._pool.leave(speeches)
 
-    def _decode(self, speeches: Sequence[Speech], cancelled: Callable[[], bool]) -> Iterator[None]:
-        """Add a token to every speech that has not ended, at each turn, until all have; at least one turn."""
-        active = list(speeches)
-        decoding: Decoding | None = None
-        while active:
-            if cancelled():
-                raise CancelledError("the request was cancelled")
-            if decoding is None:
-                decoding = self.lm.decode([speech.prefix() for speech in active])
-            outcomes = [speech.take(row) for speech, row in zip(active, log_softmax(decoding.logits), strict=True)]
-            yield
-            rows = [i for i, speech in enumerate(active) if not speech.is_decoded]
-            again = any(outcomes[i] for i in rows)
-            active = [active[i] for i in rows]
-            if again:
-                decoding = None  # somebody goes on from an earlier token: read what is kept anew
-            elif active and not decoding.positions_left:
-                decoding = None  # the padding of speeches that have ended is in the way
-            elif active:
-                decoding.step([speech.tokens[-1] for speech in active], rows)
+
+class DecodingPool:
+    """The sentences of all requests that are being decoded, as one batch.
+
+    Whoever takes a step adds a token to every sentence in it, also to those of other requests, which find them there when it is
+    their turn. Its methods may be called from any thread.
+    """
+
+    def __init__(self, lm: SpeechLM) -> None:
+        self._lm = lm
+        self._lock = threading.Lock()
+        self._waiting: list[Speech] = []
+        self._active: list[Speech] = []
+        self._decoding: Decoding | None = None  # after what all the active have; None when that has to be read anew
+        self._rows: list[int] = []  # where the active are among the sequences of `_decoding`
+
+    def join(self, speeches: Sequence[Speech]) -> None:
+        """Have these decoded, as soon as there is room. One alone goes first: it is somebody's first, waited for."""
+        with self._lock:
+            if len(speeches) == 1:
+                self._waiting[:0] = speeches
+            else:
+                self._waiting += speeches
+
+    def leave(self, speeches: Sequence[Speech]) -> None:
+        """Forget these, decoded or not."""
+        with self._lock:
+            self._waiting = [speech for speech in self._waiting if speech not in speeches]
+            kept = [speech for speech in self._active if speech not in speeches]
+            if len(kept) < len(self._active):
+                self._active, self._decoding = kept, None
+
+    def step(self) -> None:
+        """Add a token to every sentence in the batch that has not ended."""
+        with self._lock:
+            if self._waiting and len(self._active) < MAX_POOLED:
+                room = MAX_POOLED - len(self._active)
+                self._active += self._waiting[:room]
+                del self._waiting[:room]
+                self._decoding = None
+            if self._active:
+                self._add_tokens()
+
+    def _add_tokens(self) -> None:
+        active = self._active
+        decoding, self._decoding = self._decoding, None
+        if decoding is None:
+            decoding = self._lm.decode([speech.prefix() for speech in active])
+        else:
+            decoding.step([speech.tokens[-1] for speech in active], self._rows)
+        outcomes = [speech.take(row) for speech, row in zip(active, log_softmax(decoding.logits), strict=True)]
+        self._rows = [i for i, speech in enumerate(active) if not speech.is_decoded]
+        self._active = [active[i] for i in self._rows]
+        again = any(outcomes[i] for i in self._rows)  # somebody goes on from an earlier token
+        if self._active and not again and decoding.positions_left:  # else the padding of those that have ended is in the way
+            self._decoding = decoding
 
 
 class Speech:

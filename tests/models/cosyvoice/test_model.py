@@ -239,3 +239,36 @@ def test_two_requests_at_a_time_do_not_meet(tiny_cosyvoice_bundle: Path) -> None
         together = list(pool.map(spoken, (1, 2)))
     for a, b in zip(alone, together, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_sentences_of_several_requests_share_their_decode_steps(
+    model: CosyVoiceModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = [sentences_of(speak(model, seed=seed)) for seed in range(2)]
+    sizes: list[int] = []
+    log_softmax = module.log_softmax
+    monkeypatch.setattr(module, "log_softmax", lambda logits: (sizes.append(len(logits)), log_softmax(logits))[1])
+    requests = [
+        model.speak(iter([Sentence(text, "en") for text in TEXTS]), delivery(model, seed=seed), lambda: False)
+        for seed in range(2)
+    ]
+    heard: list[list[AudioChunk]] = [[], []]
+    speaking = [0, 1]
+    while speaking:  # in turn, as the scheduler has them
+        for index in list(speaking):
+            chunk = next(requests[index], None)
+            if chunk is None:
+                speaking.remove(index)
+            else:
+                heard[index].append(chunk)
+    assert max(sizes) > len(TEXTS) - 1, "more than one request ever has in a step"
+    for one, together in zip(alone, map(sentences_of, heard), strict=True):
+        assert [len(samples) for samples in one] == [len(samples) for samples in together]
+
+
+def test_a_request_that_is_closed_leaves_the_batch(model: CosyVoiceModel) -> None:
+    first = model.speak(iter([Sentence(TEXTS[1], "en")]), delivery(model), lambda: False)
+    next(first)
+    first.close()  # type: ignore[attr-defined]
+    assert not model._pool._active and not model._pool._waiting
+    assert len(sentences_of(speak(model))) == len(TEXTS)
