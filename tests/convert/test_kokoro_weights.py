@@ -156,12 +156,12 @@ def test_weight_norm_is_folded() -> None:
 
 def test_a_checkpoint_is_read_with_its_weight_norm_folded(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    layer = torch.nn.utils.weight_norm(torch.nn.Conv1d(2, 4, 3))
-    state = {f"module.encode.conv1.{name}": tensor for name, tensor in layer.state_dict().items()}
+    g, v, bias = torch.rand(4, 1, 1), torch.randn(4, 2, 3), torch.randn(4)
+    state = {f"module.encode.conv1.{name}": value for name, value in (("weight_g", g), ("weight_v", v), ("bias", bias))}
     torch.save({"decoder": state, "bert": {"module.x.weight": torch.ones(2, dtype=torch.float16)}}, tmp_path / "m.pth")
     weights = load_weights(tmp_path / "m.pth")
     assert sorted(weights) == ["bert.x.weight", "decoder.encode.conv1.bias", "decoder.encode.conv1.weight"]
-    np.testing.assert_allclose(weights["decoder.encode.conv1.weight"], layer.weight.detach().numpy(), rtol=1e-5)
+    np.testing.assert_allclose(weights["decoder.encode.conv1.weight"], torch._weight_norm(v, g).numpy(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("data", [b"x", b"PK\x03\x04 no zip at all", b"\x80\x02}q\x00."], ids=["letter", "zip", "pickle"])
