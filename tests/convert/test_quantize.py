@@ -16,9 +16,9 @@ from edge_tts.models.kokoro import KokoroModel
 from tests.tiny_voice import CONFIG, HIDDEN, STYLE, tiny_weights
 
 pytest.importorskip("nncf", reason="the convert extra is not installed")
-from convert import quantize  # noqa: E402
-from convert.kokoro.recipes import DEFAULT, RECIPES  # noqa: E402
-from convert.quantize import GraphRecipe, apply, compress_recurrent_weights  # noqa: E402
+from convert import quantize
+from convert.kokoro.recipes import DEFAULT, RECIPES
+from convert.quantize import GraphRecipe, apply, compress_recurrent_weights
 
 WEIGHTS = tiny_weights(seed=2)
 RNG = np.random.default_rng(3)
