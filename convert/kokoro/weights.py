@@ -123,7 +123,7 @@ def _per_direction(constants: Constants, name: str, zero_point: str) -> Array:
 
 
 def _lstm(module: str, w: Array, r: Array, bias: Array) -> Iterator[tuple[str, Array]]:
-    """PyTorch's parameters of a bidirectional LSTM from ONNX's: w, r [directions, in, 4 * hidden], bias [directions, 8 * hidden]."""
+    """PyTorch's parameters of a bidirectional LSTM from ONNX's: w, r [directions, in, 4 hidden], bias [directions, 8 hidden]."""
     for direction, suffix in enumerate(("_l0", "_l0_reverse")[: len(w)]):
         b_input, b_hidden = np.split(bias[direction].astype(np.float32), 2)
         yield f"{module}.weight_ih{suffix}", _torch_gates(w[direction].T)

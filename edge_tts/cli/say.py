@@ -121,8 +121,8 @@ def summary(chunks: TimedChunks, voice: Voice, load_s: float) -> str:
     if not chunks.audio_s:
         return f"{voice.bundle.path.name}: nothing to say (load {load_s:.2f} s)"
     return (
-        f"{voice.bundle.path.name}: load {load_s:.2f} s, first audio {chunks.first_audio_s:.2f} s, {chunks.audio_s:.2f} s of audio "
-        f"in {chunks.compute_s:.2f} s, RTF {chunks.compute_s / chunks.audio_s:.3f}"
+        f"{voice.bundle.path.name}: load {load_s:.2f} s, first audio {chunks.first_audio_s:.2f} s, "
+        f"{chunks.audio_s:.2f} s of audio in {chunks.compute_s:.2f} s, RTF {chunks.compute_s / chunks.audio_s:.3f}"
     )
 
 

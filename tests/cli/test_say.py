@@ -43,7 +43,11 @@ class Done:
 
 @pytest.fixture
 def say(
-    tiny_bundle: Bundle, tiny_voice: Voice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+    tiny_bundle: Bundle,
+    tiny_voice: Voice,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
 ) -> Say:
     """Run `say` in this process, in an empty directory, with the synthetic voice that is loaded already."""
     monkeypatch.chdir(tmp_path)
@@ -193,7 +197,7 @@ def test_playing_without_a_player_says_what_to_install(say: Say, monkeypatch: py
 def test_playing_gives_a_player_the_pcm(say: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     commands = tmp_path / "bin"
     commands.mkdir()
-    (commands / "aplay").write_text(f"#!/bin/sh\necho \"$@\" > {tmp_path}/arguments\nexec cat > {tmp_path}/played\n")
+    (commands / "aplay").write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\nexec cat > {tmp_path}/played\n')
     (commands / "aplay").chmod(0o755)
     monkeypatch.setenv("PATH", str(commands), prepend=":")
     assert say("Hello there.", "--play").returncode == 0

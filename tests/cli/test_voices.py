@@ -50,7 +50,9 @@ def test_json_is_one_object_for_programs(installed: Path, capsys: pytest.Capture
     assert bundle["voices"][0] == {"name": "af_tiny", "language": "en-US", "license": "Apache-2.0", "description": "female"}
 
 
-def test_a_bundle_is_named_by_its_name_or_its_path(installed: Path, tiny_bundle: Bundle, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bundle_is_named_by_its_name_or_its_path(
+    installed: Path, tiny_bundle: Bundle, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert voices(capsys, "--bundle", "tiny")[1].startswith(f"{installed}  ")
     assert voices(capsys, "--bundle", str(tiny_bundle.path))[1].startswith(f"{tiny_bundle.path}  ")
 

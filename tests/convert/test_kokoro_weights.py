@@ -11,7 +11,7 @@ from convert.kokoro.weights import _folded_weight_norm, _module_of_node, load_we
 from edge_tts.errors import BundleError, MissingExtraError
 
 onnx = pytest.importorskip("onnx", reason="the convert extra is not installed")
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper
 
 RNG = np.random.default_rng(11)
 HIDDEN, N_IN = 3, 5
@@ -37,7 +37,8 @@ def test_an_integer_convolution_becomes_float(tmp_path: Path) -> None:
     )
     bias = np.arange(4, dtype=np.float32)
     constants = {
-        "w1_quantized": w, "w1_scale": np.float32(0.02), "w1_zero_point": np.uint8(131), "decoder.decoder.encode.conv1.bias": bias,
+        "w1_quantized": w, "w1_scale": np.float32(0.02), "w1_zero_point": np.uint8(131),
+        "decoder.decoder.encode.conv1.bias": bias,
     }  # fmt: skip
     weights = load_weights(model_file(tmp_path / "m.onnx", [node], constants))
     assert sorted(weights) == ["decoder.encode.conv1.bias", "decoder.encode.conv1.weight"]
@@ -99,7 +100,9 @@ def test_lstm_gates_are_put_in_pytorchs_order(tmp_path: Path, quantized: bool) -
         parts["bw"].append({gate: RNG.standard_normal(HIDDEN).astype(np.float32) for gate in "ifco"})
         parts["br"].append({gate: RNG.standard_normal(HIDDEN).astype(np.float32) for gate in "ifco"})
     rows = {kind: np.stack([by_onnx_gates(gates) for gates in parts[kind]]) for kind in ("w", "r")}  # [directions, 4 hidden, in]
-    bias = np.stack([np.concatenate([by_onnx_gates(bw), by_onnx_gates(br)]) for bw, br in zip(parts["bw"], parts["br"], strict=True)])
+    bias = np.stack(
+        [np.concatenate([by_onnx_gates(bw), by_onnx_gates(br)]) for bw, br in zip(parts["bw"], parts["br"], strict=True)]
+    )
     name = "/encoder/predictor/lstm/LSTM"
     if quantized:
         node = helper.make_node(

@@ -50,7 +50,9 @@ def test_recurrent_weights_are_stored_as_int8_within_half_a_level(prosody: ov.Mo
         if node.get_type_name() != "LSTMSequence":
             continue
         for port in (4, 5):
-            levels, scale = sorted((c.get_data() for c in constants_of(node.input_value(port).get_node())), key=lambda c: c.dtype != np.int8)
+            levels, scale = sorted(
+                (c.get_data() for c in constants_of(node.input_value(port).get_node())), key=lambda c: c.dtype != np.int8
+            )
             assert levels.dtype == np.int8 and np.abs(levels).max() == 127
             wanted = before[node.friendly_name, port]
             assert scale.shape == (*wanted.shape[:2], 1)
@@ -99,7 +101,11 @@ def quantized(samples: list[quantize.Sample]) -> ov.Model:
 
 
 def consumers(node: ov.Node) -> set[tuple[str, str]]:
-    return {(port.get_node().get_type_name(), port.get_node().friendly_name) for out in node.outputs() for port in out.get_target_inputs()}
+    return {
+        (port.get_node().get_type_name(), port.get_node().friendly_name)
+        for out in node.outputs()
+        for port in out.get_target_inputs()
+    }
 
 
 def test_only_convolutions_are_given_quantised_numbers(quantized: ov.Model) -> None:

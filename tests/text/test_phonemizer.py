@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 
 import pytest
@@ -43,7 +44,7 @@ def test_runs_lose_nothing_and_alternate(text: str) -> None:
     runs = list(script_runs(text))
     assert "".join(run for run, _ in runs) == text
     assert all(run for run, _ in runs)
-    assert all(first != second or first for (_, first), (_, second) in zip(runs, runs[1:], strict=False))
+    assert all(first != second or first for (_, first), (_, second) in itertools.pairwise(runs))
 
 
 def test_punctuation_goes_with_the_chinese_before_it() -> None:

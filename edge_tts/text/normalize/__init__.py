@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from edge_tts.text.language import HAN, HANGUL, KANA, LATIN
+from edge_tts.text.language import HAN, KANA, LATIN
 from edge_tts.text.normalize import punctuation
 
 # English inside Chinese: a stretch with no Han, of at least three words that have a lower-case letter.

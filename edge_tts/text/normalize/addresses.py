@@ -56,7 +56,7 @@ def _with_tail(text: str, say: Callable[[str], str]) -> str:
 
 def _say(address: str, language: str) -> str:
     signs = _SIGNS[language]
-    words = []
+    words: list[str] = []
     for token in _TOKEN.findall(address):
         if token.isdigit():
             words.append(_say_digits(token, language, port=bool(words) and words[-1] == signs[":"]))
@@ -70,7 +70,7 @@ def _say(address: str, language: str) -> str:
 def _say_digits(text: str, language: str, *, port: bool = False) -> str:
     if language == "zh":
         return chinese_numbers.digits(text) if len(text) > 2 or text[0] == "0" else chinese_numbers.cardinal(text)
-    if text[0] == "0" and len(text) > 1 or len(text) > (4 if port else 3):
+    if (text[0] == "0" and len(text) > 1) or len(text) > (4 if port else 3):
         return english_numbers.digits(text)
     return english_numbers.cardinal(text)
 

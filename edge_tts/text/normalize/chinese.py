@@ -180,7 +180,7 @@ def _year_range(match: re.Match[str]) -> str:
     first, first_unit, second, unit = match.groups()
     after = match.string[match.end() :]
     plausible = "1000" <= first < "2200" and first < second < "2200"
-    if unit or plausible and not _MEASURE_START.match(after) and not re.search(r"[$¥￥€£约共]$", match.string[: match.start()]):
+    if unit or (plausible and not _MEASURE_START.match(after) and not re.search(r"[$¥￥€£约共]$", match.string[: match.start()])):
         return f"{digits(first)}{first_unit or ''}{_joint(match)}{digits(second)}{unit or ''}"
     return match.group()
 
@@ -234,7 +234,7 @@ def _half_day(match: re.Match[str], half: str | None) -> str:
 
 
 def _is_ratio(match: re.Match[str], hour: str, minute: str, second: str | None) -> bool:
-    if second or len(hour) > 2 or hour[0] == "0" and len(hour) > 1:
+    if second or len(hour) > 2 or (hour[0] == "0" and len(hour) > 1):
         return False
     before, after = match.string[max(0, match.start() - 12) : match.start()], match.string[match.end() : match.end() + 6]
     if _RATIO.search(before) or re.match(r"\s?的?(?:比例|比率|配比|屏|画面|宽高比|比分|大比分)", after):
@@ -350,7 +350,7 @@ def _counted(text: str, name: str) -> str:
 
 
 def _percent(match: re.Match[str]) -> str:
-    minus, first, first_sign, second_minus, second, sign = match.groups()
+    minus, first, _, second_minus, second, sign = match.groups()
     name = {"%": "百分之", "‰": "千分之", "‱": "万分之"}[sign]
     plus = {"-": "负", "−": "负", "+": "正", "±": "正负", None: ""}[minus]
     words = plus + name + number(first)
@@ -386,7 +386,7 @@ def _slash_fraction(match: re.Match[str]) -> str:
 
 
 def _range(match: re.Match[str]) -> str:
-    ordinal, first, first_scale, first_unit, second_ordinal, second = match.groups()
+    ordinal, first, first_scale, first_unit, _, second = match.groups()
     after = match.string[match.end() :]
     before = match.string[: match.start()]
     if ordinal:
@@ -424,8 +424,7 @@ def _latin_number(match: re.Match[str]) -> str:
     counted = _MEASURE_START.match(after) or re.match(rf"{_SCALE}", after)
     if joint.isspace() and (counted or "," in text):
         return f"{word} {_in_context(text, '', after)}"
-    space = " " if joint or not word[-1:].isupper() else " "
-    return f"{word}{space}{_model_number(text)}"
+    return f"{word} {_model_number(text)}"
 
 
 def _number_latin(match: re.Match[str]) -> str:
@@ -509,7 +508,7 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         rule(r"[Ⅰ-ⅿ]{1,8}", _roman),
         rule(r"[①-⓿❶-➓㊀-㊉㉑-㉟㊱-㊿]", _enclosed),
         rule(r"(?<=第)\s?([IVXLC]{1,7})(?=\s?[章节部卷集篇回届季幕代期条款世])", _ascii_roman),
-        rule(rf"(?<![A-Za-z])(I{{1,3}}|I?V|VI{{1,3}}|IX|XI{{0,3}}|XI?V)(?=型|期|级|类|度|世|卷|部|册)", _ascii_roman),
+        rule(r"(?<![A-Za-z])(I{1,3}|I?V|VI{1,3}|IX|XI{0,3}|XI?V)(?=型|期|级|类|度|世|卷|部|册)", _ascii_roman),
         # Addresses.
         *addresses.rules("zh"),
         # Codes, plates, phones.

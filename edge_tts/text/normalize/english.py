@@ -574,7 +574,7 @@ _RULES: list[Rule] = [
     # Numbers that are left.
     rule(r"(?<![\w.)])[-−–](?=\.?\d)", "minus "),
     rule(r"(?<![\w)])\+(?=\d)", "plus "),
-    rule(rf"(?<=\d)\+(?!\w)", " plus"),
+    rule(r"(?<=\d)\+(?!\w)", " plus"),
     # Roman numerals after a name.
     rule(r"(?<![A-Za-z])([A-Za-z]{2,14})\s([IVXLC]{1,7})(?![A-Za-z'’])(?!\.[A-Za-z])", _roman),
     rule(_NUM, _remaining),

@@ -80,7 +80,7 @@ def _counted(match: re.Match[str]) -> str:
     value = int(text)
     if counter == "번째" and value == 1:
         return "첫 번째"
-    if counter == "번" and re.search(r"(?:버스|국도|노선|문항|채널|비밀|등|출구)\s?$", match.string[: match.start()]) or re.match(r"\s(?:출구|버스|문제|트랙|국도|타자|선수|홀|방|플랫폼)", match.string[match.end() :]) and counter == "번":
+    if (counter == "번" and re.search(r"(?:버스|국도|노선|문항|채널|비밀|등|출구)\s?$", match.string[: match.start()])) or (re.match(r"\s(?:출구|버스|문제|트랙|국도|타자|선수|홀|방|플랫폼)", match.string[match.end() :]) and counter == "번"):
         return f"{cardinal(text)} {counter}"
     if not 0 < value < 100:
         return f"{cardinal(text)} {counter}"

@@ -145,4 +145,4 @@ def address_word(word: str) -> str:
         return " ".join(word)
     if word.isupper():
         return " ".join(word) if is_spelled(word) else word
-    return word if pronounceable(lower) and len(word) > 2 or lower in _WORDS else " ".join(word)
+    return word if (pronounceable(lower) and len(word) > 2) or lower in _WORDS else " ".join(word)
