@@ -78,6 +78,7 @@ def test_a_reader_that_leaves_is_no_error(installed: Path) -> None:
         [sys.executable, "-m", "edge_tts", "voices"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     )
     assert process.stdout is not None and process.stderr is not None
-    process.stdout.close()
-    errors = process.stderr.read()
-    assert process.wait(60) in (0, 141) and errors == b""
+    with process:
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert process.returncode in (0, 141) and errors == b""
