@@ -46,5 +46,5 @@ class CacheBuilder:
 
 def constant(value: object, dtype: type = np.float32) -> ov.Node:
     """A constant that shares the memory of an array which has that type already."""
-    array = np.ascontiguousarray(value, dtype=dtype)
+    array: np.ndarray = np.ascontiguousarray(value, dtype=dtype)
     return ov.op.Constant(array, shared_memory=array.ndim > 0)

@@ -16,8 +16,8 @@ if (_Path(__file__).parent / "communicate.py").exists():
         "Keep one of them: pip uninstall -y edge-tts edge-tts-openvino && pip install edge-tts-openvino"
     )
 
-from edge_tts.audio import AudioChunk  # noqa: E402
-from edge_tts.errors import (  # noqa: E402
+from edge_tts.audio import AudioChunk
+from edge_tts.errors import (
     BundleError,
     BusyError,
     CancelledError,
@@ -30,7 +30,7 @@ from edge_tts.errors import (  # noqa: E402
     TooLongError,
     UnknownVoiceError,
 )
-from edge_tts.synthesizer import SpeechOptions, Utterance, Voice, load_voice  # noqa: E402
+from edge_tts.synthesizer import SpeechOptions, Utterance, Voice, load_voice
 
 __all__ = [
     "AudioChunk",

@@ -1,4 +1,4 @@
-"""The way through: text -> sentences -> model -> audio chunks. `Voice` is a loaded bundle, `Utterance` the state of one request."""
+"""The way through: text -> sentences -> model -> audio chunks. `Voice` is a loaded bundle, `Utterance` one request's state."""
 
 from __future__ import annotations
 

@@ -15,8 +15,10 @@ REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No test sees, or leaves anything in, the home of whoever runs it."""
+def own_home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test sees, or leaves anything in, the home of whoever runs it; those of the real voice keep their caches there."""
+    if request.node.get_closest_marker("real"):
+        return Path.home()
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "CACHE_DIRECTORY"):

@@ -1,4 +1,4 @@
-"""A synthetic Kokoro voice with random parameters, small enough to be built in a second: it babbles, but through the real code."""
+"""A synthetic Kokoro voice with random parameters, built in a second: it babbles, but through the real code."""
 
 from __future__ import annotations
 

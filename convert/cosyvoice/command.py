@@ -158,14 +158,14 @@ def write_parts(
     config = checkpoint.config
     tokenizer = TextTokenizer.read(directory / RANKS_FILE)
     voices = make_voices(checkpoint.speakers, instructed, tokenizer, config.flow.n_mels)
-    np.savez(directory / "tables.npz", **tables(checkpoint))
+    np.savez(directory / "tables.npz", allow_pickle=False, **tables(checkpoint))
     # Half precision keeps 11 bits of products that are at most about 10: enough beside weights of 8 bits.
     positions = position_tables(checkpoint.lm)
     half = recipe.graphs["speech_lm"].method != "float32"
     np.save(directory / "positions.npy", positions.astype(np.float16) if half else positions, allow_pickle=False)
     (directory / "voices").mkdir()
     for index, voice in enumerate(voices):
-        np.savez(directory / "voices" / f"{index}.npz", **voice.arrays)
+        np.savez(directory / "voices" / f"{index}.npz", allow_pickle=False, **voice.arrays)
     return Manifest(
         family="cosyvoice",
         name="cosyvoice-300m",

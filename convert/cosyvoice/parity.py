@@ -270,10 +270,10 @@ class _Runtime:
             path = directory / f"{made.name}.xml"
             save(made.build(), path)
             graphs[made.name] = engine.compile(path, **config["properties"].get(made.name, {}))
-        lm_arrays = (names[f"lm.{name}"] for name in ("speech", "control", "speaker_weight", "speaker_bias"))
-        self._lm = SpeechLM(graphs["text_encoder"], graphs["speech_lm"], LMTables(*lm_arrays, positions))
+        lm_arrays = {name: names[f"lm.{name}"] for name in ("speech", "control", "speaker_weight", "speaker_bias")}
+        self._lm = SpeechLM(graphs["text_encoder"], graphs["speech_lm"], LMTables(positions=positions, **lm_arrays))
         flow_arrays = names["flow.speaker_weight"], names["flow.speaker_bias"]
-        flow_graphs = (graphs[name] for name in ("flow_encoder", "length_regulator", "estimator"))
+        flow_graphs = graphs["flow_encoder"], graphs["length_regulator"], graphs["estimator"]
         self._flow = Flow(*flow_graphs, *flow_arrays, FlowSettings(**config["flow"]))
         merge = names["vocoder.merge_weight"], float(names["vocoder.merge_bias"])
         self._vocoder = Vocoder(graphs["f0_predictor"], graphs["vocoder"], *merge, VocoderSettings(**config["vocoder"]))
@@ -298,7 +298,7 @@ class _Runtime:
         yield f"llm.{mode}.text_encoder_out", encoded.hidden
         yield f"llm.{mode}.text_affine_out", encoded.projected
         yield f"llm.{mode}.lm_input", prefix[None]
-        yield f"llm.{mode}.log_probs", forced(self._lm, prefix, goldens["llm.forced_tokens"])
+        yield f"llm.{mode}.log_probs", forced(self._lm, prefix, goldens["llm.forced_tokens"].tolist())
 
     def _flow_outputs(self, prefix: str, goldens: Goldens) -> Iterator[tuple[str, Array]]:
         flow = self._flow

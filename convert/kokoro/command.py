@@ -40,7 +40,9 @@ from edge_tts.models.kokoro import MAX_PHONEMES, KokoroModel, pieces_of
 SAMPLE_RATE = 24000
 CALIBRATION_FRAMES = 60  # of 25 ms: long enough for the normalisations to see speech, short enough for 4 GB
 # Prefix of a voice's name -> BCP 47 tag, and who speaks.
-_LANGUAGES = {"a": "en-US", "b": "en-GB", "z": "zh-CN", "j": "ja-JP", "e": "es-ES", "f": "fr-FR", "h": "hi-IN", "i": "it-IT", "p": "pt-BR"}
+_LANGUAGES = {
+    "a": "en-US", "b": "en-GB", "z": "zh-CN", "j": "ja-JP", "e": "es-ES", "f": "fr-FR", "h": "hi-IN", "i": "it-IT", "p": "pt-BR",
+}  # fmt: skip
 _GENDERS = {"f": "female", "m": "male"}
 DEFAULT_VOICES = (
     "af_heart", "af_bella", "am_fenrir", "am_michael",
@@ -63,11 +65,11 @@ class Parts:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     default_out = search_path()[0] / "kokoro"
-    parser.add_argument("--out", type=Path, default=default_out, metavar="DIR", help="where the bundle is to be (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=default_out, metavar="DIR", help="the bundle's place (default: %(default)s)")
     parser.add_argument("--weights", type=Path, metavar="FILE", help="the model as .onnx or .pth instead of the packages")
     parser.add_argument("--voices", type=Path, metavar="DIR", help="a directory of NAME.bin, .npy or .pt instead of npm's")
     chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument("--voice", action="append", metavar="NAME", help=f"a voice to include; by default: {', '.join(DEFAULT_VOICES)}")
+    chosen.add_argument("--voice", action="append", metavar="NAME", help=f"a voice; default: {', '.join(DEFAULT_VOICES)}")
     chosen.add_argument("--all-voices", action="store_true", help=f"include all {len(sources.KNOWN_VOICES)} voices")
     parser.add_argument("--recipe", choices=sorted(RECIPES), default=DEFAULT, help="quantisation recipe (default: %(default)s)")
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import openvino as ov
@@ -21,12 +22,13 @@ from openvino import opset15 as op
 
 from convert.kokoro.weights import Weights
 
-Node = ov.Output
+Node: TypeAlias = ov.Output
 
 _BERT = "bert.encoder.albert_layer_groups.0.albert_layers.0"
 _BERT_EPSILON, _NORM_EPSILON = 1e-12, 1e-5
 _SLOPE = 0.2  # LeakyReLU everywhere but in the generator
 _RESBLOCK_DILATIONS = (1, 3, 5)
+_LEAST_ALPHA = 2e-3
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,8 @@ class GraphBuilder:
         w = self._weights[f"{name}.weight"][:, 0, :]
         w0, w1, w2 = (op.constant(np.ascontiguousarray(w[None, :, k : k + 1])) for k in range(3))
         bias = self.weight(f"{name}.bias", (1, -1, 1))
-        following = op.pad(op.slice(x, _ints(1), _ints(2**31 - 1), _ints(1), _ints(2)), _ints(0, 0, 0), _ints(0, 0, 1), "constant")
+        later = op.slice(x, _ints(1), _ints(2**31 - 1), _ints(1), _ints(2))
+        following = op.pad(later, _ints(0, 0, 0), _ints(0, 0, 1), "constant")
         even = op.add(op.multiply(x, w1), bias)
         odd = op.add(op.add(op.multiply(x, w2), op.multiply(following, w0)), bias)
         pairs = op.concat([op.unsqueeze(even, _ints(3)), op.unsqueeze(odd, _ints(3))], 3)
@@ -190,7 +193,7 @@ class GraphBuilder:
         return _model("kokoro-prosody", [features, style], curves)
 
     def decoder(self) -> ov.Model:
-        """text [1, F, H], f0 and energy [1, 2F], harmonics [1, n_fft + 2, L], style [1, 2S] -> magnitude, phase [1, n_fft/2 + 1, L].
+        """text [1, F, H], f0, energy [1, 2F], harmonics [1, n_fft + 2, L], style [1, 2S] -> magnitude, phase [1, n_fft/2 + 1, L].
 
         L = 2 F * product(upsample_rates) + 1 frames of `hop_length` samples.
         """
@@ -297,10 +300,10 @@ class GraphBuilder:
         return x
 
     def _snake(self, x: Node, alpha: str) -> Node:
-        """x + sin^2(alpha x) / alpha (Ziyin et al. 2020, arXiv:2006.08195), error below 1e-4.
+        """x + sin^2(alpha x) / alpha (Ziyin et al. 2020, arXiv:2006.08195), error below 8e-6 / alpha.
 
         The plugin's own Sin is a scalar kernel that cost a fifth of the decoder. sin^2 is (1 - cos 2 alpha x) / 2, and cos of an
-        eighth of the angle, brought into one period, is 1 - z/2 + z^2/24 = ((z - 6)^2 - 12) / 24 of its square z, then doubled three
+        eighth of the angle, brought into one period, is 1 - z/2 + z^2/24 = ((z - 6)^2 - 12) / 24 of its square z, doubled three
         times by 2 c^2 - 1. Every step has one input, so that the plugin fuses them all into one kernel, which it can't with a
         polynomial that uses its argument again (30.9 ms against 18.3 ms with the normalisation before it, 128 x 19,681 values).
         """
@@ -311,11 +314,12 @@ class GraphBuilder:
         cosine = op.subtract(op.multiply(op.power(op.subtract(square, _float(6.0)), _float(2.0)), _float(1 / 24)), _float(0.5))
         for _ in range(3):
             cosine = op.subtract(op.multiply(op.power(cosine, _float(2.0)), _float(2.0)), _float(1.0))
-        half_inverse = op.constant((0.5 / (value + 1e-9)).astype(np.float32))
+        # For the least alphas (9e-5 in one channel) the rounding of 1 - cos outweighs sin^2(alpha x) / alpha, which is alpha x^2.
+        half_inverse = op.constant(np.where(np.abs(value) < _LEAST_ALPHA, 0.0, 0.5 / (value + 1e-9)).astype(np.float32))
         return op.add(x, op.multiply(op.subtract(_float(1.0), cosine), half_inverse)).output(0)
 
     def _upsampled(self, x: Node, name: str, rate: int) -> Node:
-        """A transposed convolution of kernel 2 * rate as a plain one of kernel 2 and a shuffle: [1, in, 1, T] -> [1, out, 1, rate * T].
+        """A transposed convolution of kernel 2 * rate as a plain one and a shuffle: [1, in, 1, T] -> [1, out, 1, rate * T].
 
         Output n sees inputs m and m - 1 only, where m = (n + rate / 2) // rate, through taps (n + rate / 2) % rate and that plus
         `rate`; so one convolution makes the `rate` phases of every m as channels, and they are laid out in time.
@@ -329,7 +333,8 @@ class GraphBuilder:
         node = op.convolution(x, op.constant(phases), [1, 1], [0, 1], [0, 1], [1, 1])  # [1, rate * out, 1, T + 1]
         self._name(node, name)
         in_time = op.transpose(node, _ints(0, 2, 3, 1))  # [1, 1, T + 1, rate * out]
-        shuffled = op.transpose(op.reshape(in_time, _ints(1, 1, -1, n_out), False), _ints(0, 3, 1, 2))  # [1, out, 1, rate * (T + 1)]
+        steps = op.reshape(in_time, _ints(1, 1, -1, n_out), False)
+        shuffled = op.transpose(steps, _ints(0, 3, 1, 2))  # [1, out, 1, rate * (T + 1)]
         edge = rate // 2
         cut = op.slice(shuffled, _ints(edge), _ints(edge - rate), _ints(1), _ints(3))
         return op.add(cut, self.weight(f"{name}.bias", _channels(x))).output(0)

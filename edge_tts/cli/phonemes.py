@@ -25,8 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--lexicon", metavar="FILE", help="pronunciation lexicon, over the user's own")
     parser.add_argument("--british", action="store_true", help="British English")
-    parser.add_argument("--json", action="store_true",
-        help='one object a line: {"text", "sentences": [{"lang", "text", "phonemes"}]}')
+    parser.add_argument("--json", action="store_true", help='a line each: {"text", "sentences": [{"lang", "text", "phonemes"}]}')
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO
 
 from edge_tts import audio, bundle
 from edge_tts.audio import AudioChunk
@@ -80,7 +81,11 @@ def check_destination(args: argparse.Namespace) -> None:
         raise OptionError("--play and --output exclude each other; name one of them")
     if not args.play and args.output is None and sys.stdout.isatty():
         raise OptionError("audio is not written to a terminal: give -o FILE, pipe into a player, or --play")
-    if args.output not in (None, "-") and not Path(args.output).absolute().parent.is_dir():
+    if args.output in (None, "-"):
+        return
+    if os.path.isdir(args.output):
+        raise OptionError(f"{args.output} is a directory; name a file")
+    if not os.path.isdir(Path(args.output).absolute().parent):
         raise OptionError(f"{args.output}: its directory does not exist; make it first")
 
 
@@ -118,12 +123,12 @@ def summary(chunks: TimedChunks, voice: Voice, load_s: float) -> str:
     if not chunks.audio_s:
         return f"{voice.bundle.path.name}: nothing to say (load {load_s:.2f} s)"
     return (
-        f"{voice.bundle.path.name}: load {load_s:.2f} s, first audio {chunks.first_audio_s:.2f} s, {chunks.audio_s:.2f} s of audio "
-        f"in {chunks.compute_s:.2f} s, RTF {chunks.compute_s / chunks.audio_s:.3f}"
+        f"{voice.bundle.path.name}: load {load_s:.2f} s, first audio {chunks.first_audio_s:.2f} s, "
+        f"{chunks.audio_s:.2f} s of audio in {chunks.compute_s:.2f} s, RTF {chunks.compute_s / chunks.audio_s:.3f}"
     )
 
 
-def write_stream(out: BinaryIO, chunks: Iterable[AudioChunk], sample_rate: int, audio_format: str) -> None:
+def write_stream(out: IO[bytes], chunks: Iterable[AudioChunk], sample_rate: int, audio_format: str) -> None:
     """Write to a pipe, each piece as soon as it is ready."""
     for data in audio.stream(chunks, sample_rate, audio_format):
         out.write(data)
@@ -158,8 +163,10 @@ def _player(sample_rate: int) -> Iterator[IO[bytes]]:
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
     assert process.stdin is not None
     try:
-        yield process.stdin
-        process.stdin.close()
+        with suppress(BrokenPipeError):  # a player that ends early says why by its status
+            yield process.stdin
+        with suppress(BrokenPipeError):
+            process.stdin.close()
         status = process.wait()
     except BaseException:
         process.kill()

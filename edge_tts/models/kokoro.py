@@ -127,7 +127,7 @@ class KokoroModel:
         return np.asarray(wave, dtype=np.float32)
 
     def decoder_inputs(self, ids: list[int], style: Array, speed: float) -> dict[str, Array]:
-        """What the decoder is given for phoneme ids: text [1, F, H], f0 and energy [1, 2F], harmonics [1, n_fft + 2, L], style."""
+        """What the decoder is given: text [1, F, H], f0 and energy [1, 2F], harmonics [1, n_fft + 2, L], style [1, 256]."""
         tokens = np.array([[0, *ids, 0]], dtype=np.int64)
         encoded = self._text(tokens=tokens, style=style)
         frames = np.maximum(np.rint(encoded["durations"][0] / speed), _MIN_FRAMES).astype(np.int64)  # [T]

@@ -115,9 +115,10 @@ def _citation(text: str) -> tuple[list[str | None], list[tuple[int, int]]]:
     for word in jieba.lcut(text):
         start = len(said)
         spans.append((start, start + len(word)))
-        spoken = lazy_pinyin(word, style=style, neutral_tone_with_five=True, errors=lambda other: [None] * len(other))
+        # pypinyin styles what `errors` gives as well, so it is given text, not None.
+        spoken = lazy_pinyin(word, style=style, neutral_tone_with_five=True, errors=lambda other: [""] * len(other))
         if len(spoken) != len(word):
-            spoken = [lazy_pinyin(c, style=style, neutral_tone_with_five=True, errors=lambda other: [None])[0] for c in word]
+            spoken = [lazy_pinyin(c, style=style, neutral_tone_with_five=True, errors=lambda other: [""])[0] for c in word]
         following = text[start + len(word) : start + len(word) + 1]
         if word == "地" and len(previous) > 1 and following.isalpha():
             spoken = ["de5"]

@@ -17,9 +17,9 @@ import soundfile
 pytest.importorskip("starlette")
 httpx = pytest.importorskip("httpx")
 
-from tests.service.conftest import Running, Start, read_all  # noqa: E402
-from tests.service.test_plain_text import expected  # noqa: E402
-from tests.spelling_voice import SAMPLE_RATE, SpellingModel, read_back  # noqa: E402
+from tests.service.conftest import Running, Start, read_all
+from tests.service.test_plain_text import expected
+from tests.spelling_voice import SAMPLE_RATE, SpellingModel, read_back
 
 
 def http_client(running: Running) -> Any:

@@ -16,7 +16,7 @@ import soundfile
 
 pytest.importorskip("hibari", reason="the tiny voice needs the extra kokoro")
 
-from tests.tiny_voice import VOICES, write_tiny_bundle  # noqa: E402
+from tests.tiny_voice import VOICES, write_tiny_bundle
 
 README = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
 NEEDED = ("socat", "curl", "bash")

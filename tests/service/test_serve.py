@@ -22,7 +22,7 @@ from edge_tts.errors import RequestError
 
 pytest.importorskip("hibari", reason="the tiny voice needs the extra kokoro")
 
-from tests.tiny_voice import write_tiny_bundle  # noqa: E402
+from tests.tiny_voice import write_tiny_bundle
 
 PROJECT = Path(__file__).parent.parent.parent
 

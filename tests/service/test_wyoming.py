@@ -11,13 +11,13 @@ import pytest
 
 pytest.importorskip("wyoming")
 
-from wyoming.audio import AudioChunk, AudioStart, AudioStop  # noqa: E402
-from wyoming.client import AsyncClient  # noqa: E402
-from wyoming.error import Error  # noqa: E402
-from wyoming.event import Event  # noqa: E402
-from wyoming.info import Describe, Info  # noqa: E402
-from wyoming.ping import Ping, Pong  # noqa: E402
-from wyoming.tts import (  # noqa: E402
+from wyoming.audio import AudioChunk, AudioStart, AudioStop
+from wyoming.client import AsyncClient
+from wyoming.error import Error
+from wyoming.event import Event
+from wyoming.info import Describe, Info
+from wyoming.ping import Ping, Pong
+from wyoming.tts import (
     Synthesize,
     SynthesizeChunk,
     SynthesizeStart,
@@ -26,9 +26,9 @@ from wyoming.tts import (  # noqa: E402
     SynthesizeVoice,
 )
 
-from tests.service.conftest import Running, Start, read_all  # noqa: E402
-from tests.service.test_plain_text import expected  # noqa: E402
-from tests.spelling_voice import SAMPLE_RATE, SpellingModel, read_back  # noqa: E402
+from tests.service.conftest import Running, Start, read_all
+from tests.service.test_plain_text import expected
+from tests.spelling_voice import SAMPLE_RATE, SpellingModel, read_back
 
 T = TypeVar("T")
 
