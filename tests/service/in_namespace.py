@@ -72,7 +72,7 @@ def scenario(path: Path) -> dict[str, object]:
     second = main_pid()
     hanging = socket.socket(socket.AF_UNIX)
     hanging.connect(str(path))
-    hanging.sendall("A standstill.\n".encode())
+    hanging.sendall(b"A standstill.\n")
     wait(lambda: is_active() == "active" and main_pid() not in (0, second), "the watchdog's restart")
     seen["after_watchdog"] = speak(path, "Hello after the watchdog.\n")
 

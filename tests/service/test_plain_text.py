@@ -331,7 +331,7 @@ def test_a_full_queue_is_told_at_once(start: Start) -> None:
 
 def test_an_unexpected_error_ends_one_request_alone(start: Start) -> None:
     running = start()
-    answer = running.ask("Everything is fine here. But then comes breakdown this.\n".encode())
+    answer = running.ask(b"Everything is fine here. But then comes breakdown this.\n")
     assert spoken(answer) == "Everything is fine here."
     assert answers_as_usual(running)
 
