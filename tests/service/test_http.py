@@ -181,9 +181,9 @@ def test_a_request_is_cancelled_by_its_id(start: Start) -> None:
 
 def test_an_error_in_the_middle_does_not_look_like_the_end(start: Start) -> None:
     running = start()
+    text = "Everything is fine here. But then comes a breakdown."
     with http_client(running) as client:
         with pytest.raises(httpx.RemoteProtocolError):
-            text = "Everything is fine here. But then comes a breakdown."
             client.post("/v1/audio/speech", json={"input": text, "response_format": "pcm"})
         assert client.post("/v1/audio/speech", json={"input": "A breakdown.", "response_format": "pcm"}).status_code == 500
     assert answers_as_usual(running)
