@@ -6,7 +6,9 @@ import re
 import pytest
 
 from edge_tts.text.normalize import (
+    chinese,
     chinese_numbers,
+    english,
     english_numbers,
     japanese,
     korean,
