@@ -562,7 +562,7 @@ def _build(one: Callable[[str], str]) -> list[Rule]:
         number_rule(r"(?<![\d.-])86[ -]1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)", partial(_phone, one=one)),
         number_rule(r"(?<![\d.])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d.]\d|\d)", partial(_phone, one=one)),
         number_rule(r"(?<![\d.])1[3-9]\d \d{3} \d{5}(?!\d)", partial(_phone, one=one)),
-        number_rule(r"(?<![\d.])[（(]?0\d{2,3}[)）]?[ -]?\d{7,8}(?:(?:-|转)\d{1,6})?(?!\d)", partial(_phone, one=one)),
+        number_rule(r"(?<![\d.])[（(]?0\d{2,3}[)）]?[ -]?\d{3,4}[ -]?\d{4}(?:(?:-|转)\d{1,6})?(?!\d)", partial(_phone, one=one)),
         number_rule(r"(?<![\d.])[48]00[ -]?\d{3}[ -]?\d{4}(?!\d)|(?<![\d.])[48]00[ -]\d{4}[ -]\d{3}(?!\d)", partial(_phone,
             one=one)),
         *([rule(r"(?<![\d.])[2-9]\d{3}[ -]?\d{4}(?!\d|\s?[年元個人蚊])", partial(_phone, one=one))] if one is digits else []),

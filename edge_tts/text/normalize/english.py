@@ -247,7 +247,7 @@ def _measured(match: re.Match[str]) -> str:
     minus, first, first_unit, second, scale, gap, unit = match.groups()
     base, *pers = unit.split("/")
     after = match.string[match.end() :]
-    if gap and not pers and (base in TIGHT_UNITS or base in ("in", "pt")):
+    if gap and not pers and base in TIGHT_UNITS and not (base in _LOOSE_AT_END and re.match(r"[.,;!?)]|$", after)):
         return match.group()
     before = match.string[: match.start()]
     if base in _LETTERS_FIRST and not pers and not (_ELECTRIC.search(match.string) if base in "AV" else False):
@@ -270,6 +270,8 @@ def _measured(match: re.Match[str]) -> str:
 
 # Capitals that after a number are more often a letter (seat 12A, 7B model) than a unit.
 _LETTERS_FIRST = frozenset("ABKNJ")
+# … and these with a space before them only where nothing follows: "it took 12 s."
+_LOOSE_AT_END = frozenset("smghL")
 _ELECTRIC = re.compile(r"\d\s?(?:m?V|W|m?Ah)\b|\b(?:fuse|current|charger|amps?|volts?|battery|circuit|breaker)\b")
 
 

@@ -23,8 +23,7 @@ PER = {
     "bottle": "bottle",
 }  # fmt: skip
 # One letter or an English word: a unit only when it touches its number.
-TIGHT_UNITS = frozenset("m g t s h A B K N J L l in pt us cc ms mi sec min hp ha cal MP knots acre acres deg Pa kn mb gb "
-                        "kb tb bps mo".split()) - frozenset("sec min mi knots acre acres ms deg mb gb ha hp".split())
+TIGHT_UNITS = frozenset("A B J K L MP N Pa bps cal cc g h in kb kn l m mo pt s t tb us".split())
 
 # Sign or code -> (one, many, one part, many parts).
 CURRENCIES = {name: tuple(words) for names, *words in table("currencies_en.tsv") for name in names.split(",")}
