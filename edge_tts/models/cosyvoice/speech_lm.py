@@ -41,7 +41,7 @@ class LMTables:
     @property
     def max_positions(self) -> int:
         """How many positions, prefix and speech tokens together, a sentence can have."""
-        return self.positions.shape[2] - 1
+        return int(self.positions.shape[2]) - 1
 
 
 @dataclass(frozen=True, eq=False)
