@@ -96,6 +96,7 @@ def load(bundle: Bundle, engine: Engine) -> CosyVoiceModel:
             speaker_weight=tables["lm.speaker_weight"],
             speaker_bias=tables["lm.speaker_bias"],
             positions=np.load(bundle.file("positions.npy"), mmap_mode="r", allow_pickle=False),
+            position_scales=tables.get("lm.position_scales"),
         )
         flow_speaker = tables["flow.speaker_weight"], tables["flow.speaker_bias"]
         merge = tables["vocoder.merge_weight"], float(tables["vocoder.merge_bias"])
