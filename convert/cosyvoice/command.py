@@ -30,7 +30,7 @@ from convert import quantize
 from convert.cosyvoice import calibration
 from convert.cosyvoice.checkpoint import Checkpoint, load_checkpoint
 from convert.cosyvoice.config import CosyVoiceConfig, read_config
-from convert.cosyvoice.export import position_tables, stages
+from convert.cosyvoice.export import int8_rows, position_tables, stages
 from convert.cosyvoice.ranks import FILE_NAME as RANKS_FILE
 from convert.cosyvoice.ranks import PACKAGE, fetch_ranks
 from convert.cosyvoice.recipes import DEFAULT, GRAPHS, RECIPES, properties
@@ -158,14 +158,14 @@ def write_parts(
     config = checkpoint.config
     tokenizer = TextTokenizer.read(directory / RANKS_FILE)
     voices = make_voices(checkpoint.speakers, instructed, tokenizer, config.flow.n_mels)
-    np.savez(directory / "tables.npz", allow_pickle=False, **tables(checkpoint))
-    # Half precision keeps 11 bits of products that are at most about 10: enough beside weights of 8 bits.
-    positions = position_tables(checkpoint.lm)
-    half = recipe.graphs["speech_lm"].method != "float32"
-    np.save(directory / "positions.npy", positions.astype(np.float16) if half else positions, allow_pickle=False)
+    arrays, positions = tables(checkpoint), position_tables(checkpoint.lm)
+    if recipe.graphs["speech_lm"].method != "float32":
+        positions, arrays["lm.position_scales"] = int8_rows(positions)
+    np.savez(directory / "tables.npz", **arrays)
+    np.save(directory / "positions.npy", positions, allow_pickle=False)
     (directory / "voices").mkdir()
     for index, voice in enumerate(voices):
-        np.savez(directory / "voices" / f"{index}.npz", allow_pickle=False, **voice.arrays)
+        np.savez(directory / "voices" / f"{index}.npz", **voice.arrays)
     return Manifest(
         family="cosyvoice",
         name="cosyvoice-300m",

@@ -216,6 +216,12 @@ def position_table(linear_pos: nn.Linear, positions: Tensor, n_heads: int) -> ND
     return table
 
 
+def int8_rows(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Each row in 8 bits and what it is to be multiplied with: [..., n] -> the same, [..., 1]."""
+    scales = np.abs(table).max(axis=-1, keepdims=True) / np.float32(127.0)
+    return np.rint(table / np.maximum(scales, np.float32(1e-30))).astype(np.int8), scales
+
+
 def _linear(x: ov.Node, linear: nn.Linear, extra_bias: NDArray[np.float32] | float = 0.0) -> ov.Node:
     product = ops.matmul(x, constant(linear.weight.numpy()), False, True)
     return ops.add(product, constant(linear.bias.numpy() + extra_bias))

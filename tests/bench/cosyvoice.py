@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from edge_tts.bundle import open_bundle
+from edge_tts.bundle import VoiceEntry, open_bundle
 from edge_tts.engine import Engine, EngineOptions
 from edge_tts.models import Delivery
 from edge_tts.models.cosyvoice.flow import Condition
@@ -49,7 +49,7 @@ def measure_speed(path: Path, seconds: float, threads: int) -> None:
         repeated(f"estimator, 10 steps, {n_frames} frames", audio_s, lambda c=condition, x=start: model.flow.solve(x, c, no))
         mel, excitation = noise(rng, n_frames), 0.1 * rng.standard_normal(n_frames * 256).astype(np.float32)
         repeated(f"vocoder, {n_frames} frames", audio_s, lambda m=mel, e=excitation: model.vocoder.waveform(m, e))
-    sentence(model, seconds)
+    sentence(model, bundle.manifest.voices[0], seconds)
     print(f"at the end {memory()}")
 
 
@@ -96,13 +96,12 @@ def decode_steps(model: CosyVoiceModel, n_sequences: int, n_steps: int) -> None:
             print(f"LM step, {n_sequences} sequences, token {token}: median {wall:.1f} ms, best {best:.1f}, CPU {cpu:.1f}")
 
 
-def sentence(model: CosyVoiceModel, seconds: float) -> None:
+def sentence(model: CosyVoiceModel, voice: VoiceEntry, seconds: float) -> None:
     """One sentence of so many seconds through the whole model, as a request would speak it."""
     n_text = len(model.tokenizer.encode(TEXT))
     ratio = seconds * 50 / n_text
     model.lm_settings = LMSettings(min_ratio=ratio - 0.01, max_ratio=ratio)
     model.runaway_limits = RunawayLimits(loop_tokens=10**6, stuck_tokens=10**6, attempts=1)
-    voice = model._bundle.manifest.voices[0]
     for attempt in ("first", "second"):
         wall, cpu, audio_s, first_s = time.perf_counter(), time.process_time(), 0.0, 0.0
         for chunk in model.speak(iter([Sentence(TEXT, "zh")]), Delivery(voice, seed=1), no):
@@ -140,9 +139,10 @@ def compare(float_path: Path, path: Path, n_tokens: int) -> None:
 
 def stage_outputs(path: Path, n_tokens: int) -> Iterator[tuple[str, Array]]:
     """Every stage of a bundle on inputs that are the same for all bundles."""
-    model = load(open_bundle(path, verify=False), Engine())
+    bundle = open_bundle(path, verify=False)
+    model = load(bundle, Engine())
     rng = np.random.default_rng(0)
-    voice = model.voice(model._bundle.manifest.voices[0].name)
+    voice = model.voice(bundle.manifest.voices[0].name)
     text = model.lm.encode_text(model.tokenizer.encode(TEXT)).projected[0]
     yield "text encoder", text
     tokens: Sequence[int] = rng.integers(0, model.lm.end_of_speech, n_tokens).tolist()

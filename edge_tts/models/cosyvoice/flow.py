@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,12 @@ class FlowVoice:
     prompt_mel: Array
 
 
+class Estimator(Protocol):
+    """What calls of the estimator's graph look like."""
+
+    def __call__(self, **inputs: Array) -> dict[str, Array]: ...
+
+
 class Condition(NamedTuple):
     """What the flow is conditioned on: mu [n_mels, frames], projected speaker [n_mels], the prompt's mel [n_mels, frames]."""
 
@@ -82,7 +88,12 @@ class Condition(NamedTuple):
 
 
 class Flow:
-    """The three graphs of the flow. Keeps no state of a request; `FlowStream` does."""
+    """The three graphs of the flow. Keeps no state of a request; `FlowStream` does.
+
+    estimator: may be put in something that looks like it, to see what it is given
+    """
+
+    estimator: Estimator
 
     def __init__(
         self,
@@ -93,7 +104,7 @@ class Flow:
         speaker_bias: Array,
         settings: FlowSettings,
     ) -> None:
-        self._encoder, self._length_regulator, self._estimator = encoder, length_regulator, estimator
+        self._encoder, self._length_regulator, self.estimator = encoder, length_regulator, estimator
         self._speaker_weight, self._speaker_bias = speaker_weight, speaker_bias
         self.settings = settings
 
@@ -129,7 +140,7 @@ class Flow:
     def direction(self, x: Array, mu: Array, time: Array, speaker: Array, cond: Array) -> Array:
         """The estimator itself: x, mu, cond [b, n_mels, frames], time [b], speaker [b, n_mels] -> [b, n_mels, frames]."""
         features = time_features(time, sum(part.shape[1] for part in (x, mu, speaker, cond)))
-        direction: Array = self._estimator(x=x, mu=mu, time=features, speaker=speaker, cond=cond)["direction"]
+        direction: Array = self.estimator(x=x, mu=mu, time=features, speaker=speaker, cond=cond)["direction"]
         return direction
 
     def guided(self, x: Array, time: np.float32, condition: Condition) -> Array:

@@ -90,8 +90,14 @@ def load(bundle: Bundle, engine: Engine) -> CosyVoiceModel:
     vocoder_settings = _settings(bundle, "vocoder", VocoderSettings)
     tables = read_arrays(bundle, "tables.npz")
     try:
-        lm_arrays = {name: tables[f"lm.{name}"] for name in ("speech", "control", "speaker_weight", "speaker_bias")}
-        lm_tables = LMTables(positions=np.load(bundle.file("positions.npy"), mmap_mode="r", allow_pickle=False), **lm_arrays)
+        lm_tables = LMTables(
+            speech=tables["lm.speech"],
+            control=tables["lm.control"],
+            speaker_weight=tables["lm.speaker_weight"],
+            speaker_bias=tables["lm.speaker_bias"],
+            positions=np.load(bundle.file("positions.npy"), mmap_mode="r", allow_pickle=False),
+            position_scales=tables.get("lm.position_scales"),
+        )
         flow_speaker = tables["flow.speaker_weight"], tables["flow.speaker_bias"]
         merge = tables["vocoder.merge_weight"], float(tables["vocoder.merge_bias"])
     except KeyError as error:

@@ -29,14 +29,24 @@ class LMTables:
     speech: [speech tokens, size] embeddings; control: [2, size] start of sequence and task
     speaker_weight [size, speaker size], speaker_bias [size]: projection of a speaker embedding
     positions: [layers, heads, max_positions + 1, head size] products of positions by falling distance, a row of zeros behind;
-        may be in half precision and memory-mapped
+        may be memory-mapped, and int8
+    position_scales: [layers, heads, max_positions + 1, 1] what int8 rows are multiplied with; None when they are float
     """
 
     speech: Array
     control: Array
     speaker_weight: Array
     speaker_bias: Array
-    positions: NDArray[np.floating]
+    positions: NDArray[np.float32] | NDArray[np.int8]
+    position_scales: Array | None = None
+
+    def position_rows(self, layer: int, n: int) -> Array:
+        """The last `n` rows of a layer's table and its row of zeros, a new array: [heads, n + 1, head size]."""
+        rows = slice(self.max_positions - n, None)
+        table = self.positions[layer, :, rows].astype(np.float32)
+        if self.position_scales is not None:
+            table *= self.position_scales[layer, :, rows]
+        return table
 
     @property
     def max_positions(self) -> int:
@@ -129,9 +139,8 @@ class Decoding:
         """Hand the rows for the next positions to the graph, which keeps them: cheaper than cutting the table at every step."""
         tables = self._lm.tables
         self._table_positions = min(-(-self._positions // _TABLE_STEP) * _TABLE_STEP, tables.max_positions)
-        rows = slice(tables.max_positions - self._table_positions, None)
-        for index, layer in enumerate(tables.positions):
-            self._session.keep(f"positions.{index}", np.ascontiguousarray(layer[:, rows], dtype=np.float32))
+        for layer in range(len(tables.positions)):
+            self._session.keep(f"positions.{layer}", tables.position_rows(layer, self._table_positions))
 
 
 def attention_bias(padding: NDArray[np.int64], n: int, total: int) -> Array:

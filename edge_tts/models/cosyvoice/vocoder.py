@@ -72,7 +72,7 @@ class Vocoder:
     def __init__(
         self, f0_predictor: Graph, generator: Graph, merge_weight: Array, merge_bias: float, settings: VocoderSettings
     ) -> None:
-        self._f0_predictor, self._generator = f0_predictor, generator
+        self._f0_predictor, self.generator = f0_predictor, generator
         self._merge_weight, self._merge_bias = merge_weight, merge_bias
         self.settings = settings
         self.source = signal.HarmonicSource(
@@ -99,7 +99,7 @@ class Vocoder:
 
     def waveform(self, mel: Array, excitation: Array) -> Array:
         """mel [n_mels, frames] and its excitation [frames * samples_per_frame] -> [samples]."""
-        out = self._generator(mel=mel[None], source_spectrum=self.source_spectrum(excitation)[None])["spectrum"][0]
+        out = self.generator(mel=mel[None], source_spectrum=self.source_spectrum(excitation)[None])["spectrum"][0]
         log_magnitude, phase = np.split(out, 2)
         magnitude = np.exp(np.minimum(log_magnitude, np.float32(math.log(_MAX_MAGNITUDE))))
         samples = signal.istft(magnitude, np.sin(phase), self.settings.n_fft, self.settings.hop_length)
