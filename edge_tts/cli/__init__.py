@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from edge_tts import __version__
 from edge_tts.errors import (
@@ -27,6 +27,7 @@ from edge_tts.errors import (
 COMMANDS = {
     "say": "speak text into a file, a pipe or the loudspeaker",
     "voices": "list the voices that are installed",
+    "bundle": "add, list and remove voice bundles",
     "normalize": "show what will be spoken for a text",
     "phonemes": "show what a Kokoro voice will be given for a text",
     "serve": "speak for other programs, through a socket",
@@ -82,24 +83,29 @@ def exit_status(error: EdgeTTSError) -> int:
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    called = next((word for word in argv if not word.startswith("-")), "")
+    return parser([called]).parse_args(argv)
+
+
+def parser(described: Collection[str]) -> argparse.ArgumentParser:
+    """The parser of the command line; only the subcommands `described` are imported and know their arguments."""
+    top = argparse.ArgumentParser(
         prog="edge-tts",
         description="Offline text-to-speech on OpenVINO.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"edge-tts-openvino {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    called = next((word for word in argv if not word.startswith("-")), None)
+    top.add_argument("--version", action="version", version=f"edge-tts-openvino {__version__}")
+    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, line in COMMANDS.items():
         subparser = subparsers.add_parser(
             name, help=line, description=line, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         subparser.add_argument("-v", "--verbose", action="count", default=0, help="say more; twice for everything")
-        if name == called:
+        if name in described:
             module = importlib.import_module(f"edge_tts.cli.{name.replace('-', '_')}")
             module.add_arguments(subparser)
             subparser.set_defaults(run=module.run)
             if module.__doc__:
                 subparser.description = module.__doc__
-    return parser.parse_args(argv)
+    return top

@@ -14,6 +14,9 @@ from edge_tts.errors import ServiceError
 SYSTEM_DIRECTORY = Path("/etc/systemd/system")
 USER_DIRECTORY = Path("~/.config/systemd/user")
 SYSUSERS = Path("/etc/sysusers.d/edge-tts.conf")
+# Where the Debian package has its units, its libraries and its command
+PACKAGED_DIRECTORY = Path("/usr/lib/systemd/system")
+PACKAGED_LIBRARY, PACKAGED_COMMAND = Path("/usr/lib/edge-tts"), Path("/usr/bin/edge-tts")
 # What the hardening of the system's unit hides from the service
 HIDDEN = ("/home", "/root", "/run/user", "/tmp", "/var/tmp")
 _MEGABYTE = 1_000_000
@@ -28,14 +31,15 @@ def source_directory() -> Path:
     raise ServiceError(f"the unit files are missing from {package}; install edge-tts-openvino again")
 
 
-def units(*, user: bool, bundle_bytes: int) -> dict[str, str]:
+def units(*, user: bool, bundle_bytes: int, program: str = "") -> dict[str, str]:
     """File name -> text, of every unit.
 
     bundle_bytes: size of the bundle's files, which the memory limits follow
+    program: command that starts `edge-tts`, as ExecStart= has it; by default that of this installation
     """
     directory = source_directory() / "user" if user else source_directory()
     values = {
-        "EDGE_TTS": f"{_quoted(sys.executable)} -m edge_tts",
+        "EDGE_TTS": program or own_program(),
         "MEMORY_HIGH": f"{memory_high_mb(bundle_bytes)}M",
         "MEMORY_MAX": f"{memory_high_mb(bundle_bytes) * 3 // 2}M",
     }
@@ -44,6 +48,13 @@ def units(*, user: bool, bundle_bytes: int) -> dict[str, str]:
         for path in sorted(directory.glob("edge-tts*"))
         if path.suffix in (".service", ".socket")
     }
+
+
+def own_program() -> str:
+    """What starts this installation: the Debian package's command, which knows its libraries' place, or else this Python."""
+    if Path(__file__).is_relative_to(PACKAGED_LIBRARY):
+        return str(PACKAGED_COMMAND)
+    return f"{_quoted(sys.executable)} -m edge_tts"
 
 
 def memory_high_mb(bundle_bytes: int) -> int:
