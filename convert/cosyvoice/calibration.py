@@ -48,8 +48,10 @@ def record(bundle_path: Path, n_sentences: int) -> Iterator[dict[str, list[Sampl
     """After each sentence: the inputs so far of the estimator and of the vocoder of the bundle, which must be float still."""
     bundle = open_bundle(bundle_path, verify=False)
     model = load(bundle, Engine())
-    estimator, vocoder = _Recorder(model.flow.estimator), _Recorder(model.vocoder.generator)
-    model.flow.estimator, model.vocoder.generator = estimator, vocoder
+    flow: Any = model.flow  # a recorder stands in for each of two graphs
+    generator: Any = model.vocoder
+    estimator, vocoder = _Recorder(flow.estimator), _Recorder(generator.generator)
+    flow.estimator, generator.generator = estimator, vocoder
     # Enough tokens of each sentence, and no second try: what is said does not matter here.
     model.lm_settings = LMSettings(min_ratio=3.0, max_ratio=6.0)
     model.runaway_limits = RunawayLimits(attempts=1)

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import openvino as ov
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from convert import quantize
@@ -158,14 +159,15 @@ def write_parts(
     config = checkpoint.config
     tokenizer = TextTokenizer.read(directory / RANKS_FILE)
     voices = make_voices(checkpoint.speakers, instructed, tokenizer, config.flow.n_mels)
-    arrays, positions = tables(checkpoint), position_tables(checkpoint.lm)
+    arrays = tables(checkpoint)
+    positions: NDArray[Any] = position_tables(checkpoint.lm)
     if recipe.graphs["speech_lm"].method != "float32":
         positions, arrays["lm.position_scales"] = int8_rows(positions)
-    np.savez(directory / "tables.npz", **arrays)
+    np.savez(directory / "tables.npz", allow_pickle=False, **arrays)
     np.save(directory / "positions.npy", positions, allow_pickle=False)
     (directory / "voices").mkdir()
     for index, voice in enumerate(voices):
-        np.savez(directory / "voices" / f"{index}.npz", **voice.arrays)
+        np.savez(directory / "voices" / f"{index}.npz", allow_pickle=False, **voice.arrays)
     return Manifest(
         family="cosyvoice",
         name="cosyvoice-300m",
