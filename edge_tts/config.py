@@ -109,7 +109,8 @@ def find(given: str | None) -> Path | None:
     """The file that counts: the given one, else the first of the default paths that exists, else none."""
     if given is not None:
         return Path(given)
-    return next((path for path in default_paths() if path.is_file()), None)
+    # os.path.isfile, unlike Path.is_file, is just False where this user may not look.
+    return next((path for path in default_paths() if os.path.isfile(path)), None)
 
 
 def load(path: Path | None) -> Config:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from edge_tts.audio import AudioChunk, check_format
 from edge_tts.bundle import Bundle
@@ -163,7 +163,7 @@ class Speech:
                     return None
                 await self._ready.wait()
 
-    def __enter__(self) -> Speech:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
