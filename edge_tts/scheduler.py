@@ -62,7 +62,7 @@ class VoiceSlot:
         self._on_change = on_change or (lambda event, seconds: None)
         self._lock = threading.Lock()
         self._voice: Voice | None = None
-        self.warm = False  # whether it has spoken since it was loaded: the first time loads dictionaries, too
+        self.warm = False  # whether it has spoken every language since it was loaded: the first time loads dictionaries, too
 
     @property
     def loaded(self) -> bool:
@@ -141,7 +141,7 @@ class Job:
 
     @property
     def warm(self) -> bool:
-        """Whether its first sound has nothing to wait for but other requests."""
+        """Whether nothing has to be loaded for it any more."""
         return self.slot.warm
 
     def feed(self, text: str) -> None:
@@ -349,7 +349,6 @@ class Scheduler:
         with self._changed:
             self._step_began_s = None
             if chunk is not None:
-                job.slot.warm = True
                 job.deliver(chunk)
             if error is not None or job.spoken():
                 self._end(job, error)

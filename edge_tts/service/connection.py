@@ -25,7 +25,8 @@ class Outgoing:
         self._poll = select.poll()
         self._poll.register(self._socket.fileno(), 0)  # an empty mask still reports a hang-up
         self.begun = False
-        writer.transport.set_write_buffer_limits(high=4 * BLOCK_BYTES)
+        # `drain` then means that the kernel has it all, so that the keep-alive process cannot write into the middle of a block.
+        writer.transport.set_write_buffer_limits(high=0)
 
     @property
     def descriptor(self) -> int:

@@ -173,26 +173,28 @@ class _Conversation:
 
     async def _deliver(self, speech: Speech, encoder: Encoder) -> None:
         """Send the audio as it comes, and silence where none is due yet."""
-        pad = silence_pcm16(speech.sample_rate, PAD_S)
-        if speech.warm or not encoder.pads:
-            chunk = await self._chunk(speech, encoder, pad)
-        else:
-            await self._out.write(encoder.begin())
-            with self._service.kept_alive(self._out, pad):
-                chunk = await self._chunk(speech, encoder, b"")
+        pad = silence_pcm16(speech.sample_rate, PAD_S) if encoder.pads else b""
+        chunk = await self._chunk(speech, encoder, pad)
         while chunk is not None:
             await self._out.write(await _encoded(encoder, chunk))
             chunk = await self._chunk(speech, encoder, pad if chunk.ends_sentence else b"")
         await self._out.write(await _encoded(encoder, None))
 
     async def _chunk(self, speech: Speech, encoder: Encoder, pad: bytes) -> AudioChunk | None:
-        """The next chunk; while it does not come, `pad` is sent in its place."""
+        """The next chunk; while it does not come, `pad` is sent in its place, by whoever will have the time for it."""
+        if pad and not speech.warm:
+            await self._out.write(encoder.begin())
+            with self._service.kept_alive(self._out, pad):
+                return await self._awaited(speech, encoder, b"")
+        return await self._awaited(speech, encoder, pad)
+
+    async def _awaited(self, speech: Speech, encoder: Encoder, pad: bytes) -> AudioChunk | None:
         while True:
             try:
                 return await speech.chunk(PAD_EVERY_S)
             except TimeoutError:
                 self._out.check_client()
-                if pad and encoder.pads:
+                if pad:
                     await self._out.write(encoder.begin() + pad)
 
     async def _first_words(self) -> str:

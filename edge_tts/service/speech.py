@@ -120,7 +120,7 @@ class Speech:
 
     @property
     def warm(self) -> bool:
-        """Whether the voice is loaded and has spoken, so that this process will not be too busy to write silence."""
+        """Whether everything is loaded, so that this process will not be too busy to write silence."""
         return self._job.warm
 
     def _notify(self) -> None:
