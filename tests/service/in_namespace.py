@@ -29,7 +29,7 @@ def systemctl(*words: str, check: bool = True) -> str:
     return run("systemctl", "--user", *words, check=check).decode().strip()
 
 
-def wait(condition: Callable[[], bool], what: str, seconds: float = 30) -> None:
+def wait(condition: Callable[[], bool], what: str, seconds: float = 90) -> None:
     until_s = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > until_s:

@@ -23,12 +23,14 @@ needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reas
 SERVICE_CHANGES = f"""\
 [Service]
 DynamicUser=no
+User=
 ProtectHome=no
 PrivateTmp=no
 Environment=PYTHONPATH={PROJECT}
 ExecStart=
 ExecStart={sys.executable} -m tests.spelling_cli serve
-WatchdogSec=3
+WatchdogSec=6
+StandardError=append:{{log}}
 """
 SOCKET_CHANGES = """\
 [Socket]
@@ -75,6 +77,12 @@ def test_no_placeholder_is_left_and_python_may_have_a_space_in_its_path(monkeypa
         assert 'ExecStart="/opt/my python/bin/python" -m edge_tts serve' in service
 
 
+def log_of(directory: Path) -> str:
+    """What the service said; nothing when systemd could not even start it."""
+    log = directory / "log"
+    return log.read_text()[-2000:] if log.exists() else "the service was never started"
+
+
 def can_have_a_manager() -> bool:
     programs = all(shutil.which(name) for name in ("unshare", "systemctl", "socat")) and Path("/lib/systemd/systemd").exists()
     if not programs or os.geteuid() != 0:
@@ -89,10 +97,10 @@ def test_the_service_lives_through_a_day_under_systemd(tmp_path: Path) -> None:
     write_units(directory, user=False)  # the system's units: their hardening is what is to be tried
     for name, text in (("edge-tts.service", SERVICE_CHANGES), ("edge-tts.socket", SOCKET_CHANGES)):
         (directory / f"{name}.d").mkdir()
-        (directory / f"{name}.d" / "test.conf").write_text(text)
+        (directory / f"{name}.d" / "test.conf").write_text(text.format(log=tmp_path / "log"))
     command = ["unshare", "-m", "-p", "-f", "--mount-proc", "--kill-child", sys.executable, "-m", "tests.service.in_namespace"]
-    ran = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, timeout=180, cwd=PROJECT)
-    assert ran.returncode == 0, ran.stderr[-2000:]
+    ran = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, timeout=400, cwd=PROJECT)
+    assert ran.returncode == 0, ran.stderr[-2000:] + log_of(tmp_path)
     seen = json.loads(ran.stdout)
 
     def heard(name: str) -> str:
