@@ -23,7 +23,7 @@ def test_torch_and_openvino_equal_the_reference_at_every_stage(
 ) -> None:
     status, lines = run(cosyvoice_reference / "CosyVoice-tiny-SFT", cosyvoice_reference / "goldens.npz", capsys)
     assert status == 0, "\n".join(line for line in lines if "FAILS" in line)
-    verdicts = [line for line in lines if line.endswith((" ok", "not judged"))]
+    verdicts = [line for line in lines[1:-1] if line.endswith((" ok", "not judged"))]
     assert len(verdicts) == STAGES
     assert sum(line.endswith("not judged") for line in verdicts) <= 4
 
