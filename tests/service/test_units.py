@@ -23,6 +23,7 @@ needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reas
 SERVICE_CHANGES = f"""\
 [Service]
 DynamicUser=no
+User=
 ProtectHome=no
 PrivateTmp=no
 Environment=PYTHONPATH={PROJECT}
