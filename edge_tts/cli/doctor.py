@@ -160,7 +160,9 @@ def bundles(given: str | None) -> Iterator[Finding]:
             yield Finding("ok", "voices", f"{path}: {contents}")
 
 
-def memory(given: str | None, meminfo: Path = Path("/proc/meminfo"), cgroups: Path = Path("/sys/fs/cgroup")) -> Iterator[Finding]:
+def memory(
+    given: str | None, meminfo: Path = Path("/proc/meminfo"), cgroups: Path = Path("/sys/fs/cgroup")
+) -> Iterator[Finding]:
     """Whether this machine, or what a control group leaves of it, has the memory that speaking with the voice takes."""
     try:
         path = bundle.find(given)
