@@ -183,8 +183,9 @@ def memory(
         )  # fmt: skip
     elif free_mb < needed_mb and not any(path.exists() for path in client.default_paths()):
         yield Finding(
-            "warning", "memory", f"{free_mb} MB are free; speaking with {path.name} takes about {needed_mb} MB", "end other programs"
-        )
+            "warning", "memory", f"{free_mb} MB are free; speaking with {path.name} takes about {needed_mb} MB",
+            "end other programs",
+        )  # fmt: skip
     else:
         yield Finding("ok", "memory", f"{total_mb} MB, {free_mb} MB of it free")
 
@@ -212,7 +213,8 @@ def _cache(path: Path) -> Iterator[Finding]:
     elif free_mb < _CACHE_MB - size_mb:
         grade: Grade = "broken" if free_mb < _FULL_MB else "warning"
         message = f"the disk is full: {free_mb:.0f} MB are free at {existing}; compiled graphs take about {_CACHE_MB} MB"
-        yield Finding(grade, "cache", message, "make room: apt-get clean; journalctl --vacuum-size=50M; df -h shows where it went")
+        remedy = "make room: apt-get clean; journalctl --vacuum-size=50M; df -h shows where it went"
+        yield Finding(grade, "cache", message, remedy)
     else:
         yield Finding("ok", "cache", f"{path}, {size_mb:.0f} MB")
 
@@ -256,7 +258,8 @@ def service(given: str | None) -> Iterator[Finding]:
                 f"kill {number}; then systemctl restart edge-tts.socket",
             )  # fmt: skip
         else:
-            yield Finding("broken", "service", message, "journalctl -u edge-tts -n 30 says why; systemctl restart edge-tts.socket")
+            remedy = "journalctl -u edge-tts -n 30 says why; systemctl restart edge-tts.socket"
+            yield Finding("broken", "service", message, remedy)
 
 
 def _listener(path: Path) -> tuple[int, str] | None:
