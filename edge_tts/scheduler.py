@@ -223,6 +223,11 @@ class Job:
         if self.times.first_chunk_s is None:
             self.times.first_chunk_s = time.monotonic()
 
+    @property
+    def owed_a_sentence(self) -> bool:
+        """Whether text has come and nothing of it was spoken yet; asked with the lock held."""
+        return self.times.first_chunk_s is None and (self._utterance is not None or bool(self._texts))
+
     def spoken(self) -> bool:
         """Whether all text has come and was spoken; with the lock held."""
         return self._finished and not self._texts and self._utterance is None
@@ -282,7 +287,10 @@ class Scheduler:
         return 0.0 if began_s is None else time.monotonic() - began_s
 
     def stop(self, grace_s: float = 10.0) -> None:
-        """Let every sentence that has begun come to its end, end all jobs, end the thread. Blocks up to `grace_s`."""
+        """Let sentences that have begun, and the first one of requests that wait, come to their end, and end the thread.
+
+        Blocks for up to `grace_s`, and then until the model's present step ends.
+        """
         with self._changed:
             self._draining = True
             self._changed.notify()
@@ -315,7 +323,7 @@ class Scheduler:
             job.drop_utterance()
             self._end(job, CancelledError("the request was cancelled"))
         if self._draining:
-            for job in [job for job in self._jobs if not job.in_sentence]:
+            for job in [job for job in self._jobs if not job.in_sentence and not job.owed_a_sentence]:
                 job.drop_utterance()
                 self._end(job, ServiceError("the service is stopping; the rest of this request was not spoken"))
         ready = [job for job in self._jobs if job.runnable(self.limits.buffer_s)]

@@ -43,7 +43,13 @@ class Box:
     def command(self, *command: str, user: str = "root") -> list[str]:
         """The command line that runs `command` inside."""
         switch = [] if user == "root" else ["runuser", "-u", user, "--"]
-        clean = ["env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"]
+        clean = [
+            "env",
+            "-i",
+            "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+            "LANG=C.UTF-8",
+            "DEBIAN_FRONTEND=noninteractive",
+        ]
         return ["nsenter", "--target", str(self._leader), "--all", "--", *clean, *switch, *command]
 
     def run(
@@ -88,7 +94,11 @@ def booted(base: Path, work: Path, *, cgroup: Path | None = None, cores: str = "
     try:
         with _running(root, work / "console.log", cgroup, cores) as leader:
             box = Box(root, leader)
-            box.wait(lambda: box.run("systemctl", "is-system-running", check=False).stdout.strip() in ("running", "degraded"), "boot", 120)
+            box.wait(
+                lambda: box.run("systemctl", "is-system-running", check=False).stdout.strip() in ("running", "degraded"),
+                "boot",
+                120,
+            )
             yield box
     finally:
         subprocess.run(["umount", "--lazy", str(root)], check=True)

@@ -5,8 +5,8 @@
     edge-tts bundle add ./kokoro               # without root: for yourself
     sudo edge-tts bundle remove kokoro-82m
 
-A bundle is added whole or not at all: its files are copied, checked against their hashes and then put into place at once. A running
-service takes notice after `systemctl reload edge-tts`.
+A bundle is added whole or not at all: its files are copied, checked against their hashes and then put into place at once. A
+running service takes notice after `systemctl reload edge-tts`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"added {target}")
         default = bundle.find(None)
         if default != target:
-            print(f"without a choice {default.name} speaks; choose this one with --bundle {target.name}, or bundle = in config.toml")
+            print(f"without a choice {default.name} speaks; --bundle {target.name}, or bundle = in config.toml, chooses this one")
     elif args.action == "list":
         for path in bundle.installed():
             print(described(path, verify=args.verify))

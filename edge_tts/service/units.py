@@ -52,9 +52,12 @@ def units(*, user: bool, bundle_bytes: int, program: str = "") -> dict[str, str]
 
 def own_program() -> str:
     """What starts this installation: the Debian package's command, which knows its libraries' place, or else this Python."""
-    if Path(__file__).is_relative_to(PACKAGED_LIBRARY):
-        return str(PACKAGED_COMMAND)
-    return f"{_quoted(sys.executable)} -m edge_tts"
+    return str(PACKAGED_COMMAND) if packaged() else f"{_quoted(sys.executable)} -m edge_tts"
+
+
+def packaged() -> bool:
+    """Whether this installation is the Debian package's."""
+    return Path(__file__).is_relative_to(PACKAGED_LIBRARY)
 
 
 def memory_high_mb(bundle_bytes: int) -> int:

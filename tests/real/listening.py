@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
+import warnings
 from pathlib import Path
 
 import jiwer
@@ -47,6 +48,9 @@ class Listener:
 
     def __init__(self, directory: Path) -> None:
         self._model = WhisperModel(str(joined_model(directory)), device="cpu", compute_type="int8", cpu_threads=2)
+        with warnings.catch_warnings():  # it leaves its dictionary's file open
+            warnings.simplefilter("ignore", ResourceWarning)
+            zhconv.loaddict(zhconv.DICTIONARY)
 
     def transcribe(self, wav: Path, language: str) -> str:
         """What is said in a WAV file, Chinese in simplified characters."""
