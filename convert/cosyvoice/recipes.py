@@ -19,8 +19,8 @@ _ESTIMATOR = GraphRecipe(
     "int8", keep_float=(".*final_proj.*", ".*time_mlp.*"), keep_float_types=_ELEMENT_WISE, smooth_quant_alpha=0.95
 )
 # The f0 predictor stays float: an error of pitch is heard, and it is small. So does the length regulator.
-# The estimator has int8 weights only. With random weights of the real size that is 3 % off float32, quantised activations 10 %; and
-# on a CPU without VNNI only the former saves time (30 %). Where there is VNNI, the plugin quantises activations itself, by groups.
+# The estimator has int8 weights only. With random weights of the real size that is 3 % off float32, quantised activations 10 %;
+# and on a CPU without VNNI only the former saves time (30 %). Where there is VNNI, the plugin quantises activations itself.
 _INT8 = {
     "text_encoder": WEIGHTS,
     "speech_lm": WEIGHTS,
