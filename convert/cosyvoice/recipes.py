@@ -20,12 +20,7 @@ _ESTIMATOR = GraphRecipe(
 )
 # The f0 predictor stays float: an error of pitch is heard, and it is small. So does the length regulator.
 # The estimator has int8 weights only. With random weights of the real size that is 3 % off float32, quantised activations 10 %;
-<<<<<<< HEAD
-# and on a CPU without VNNI only the former saves time (30 %). Where there is VNNI, the plugin quantises activations itself, by
-# groups.
-=======
 # and on a CPU without VNNI only the former saves time (30 %). Where there is VNNI, the plugin quantises activations itself.
->>>>>>> in-cosy
 _INT8 = {
     "text_encoder": WEIGHTS,
     "speech_lm": WEIGHTS,
