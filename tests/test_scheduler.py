@@ -170,23 +170,24 @@ def test_an_idle_model_is_unloaded_and_loaded_again(make: Make) -> None:
     scheduler.stop(5)
 
 
-def test_stopping_lets_a_sentence_come_to_its_end(make: Make) -> None:
+def test_stopping_lets_a_sentence_come_to_its_end_and_speaks_the_first_one_of_who_waits(make: Make) -> None:
     model = SpellingModel(n_chunks=4)
     scheduler = make(model)
     model.may_go_on.clear()
-    job, waiting = submit(scheduler, "The first sentence. The second."), submit(scheduler, "Not begun.")
+    job, waiting = submit(scheduler, "The first sentence. The second."), submit(scheduler, "Waiting.")
     wait(lambda: model.n_steps == 1)
     stopping = threading.Thread(target=scheduler.stop, args=(10,))
     stopping.start()
     wait(lambda: scheduler._draining)
     model.may_go_on.set()
     stopping.join(10)
-    assert model.spoken == ["The first sentence."] and model.n_steps == 4
-    assert isinstance(job.error, ServiceError) and isinstance(waiting.error, ServiceError)
-    chunks = 0
-    while job.take() is not None:
-        chunks += 1
-    assert chunks == 4
+    assert model.spoken == ["The first sentence.", "Waiting."] and model.n_steps == 8
+    assert isinstance(job.error, ServiceError)
+    for each in (job, waiting):
+        chunks = 0
+        while each.take() is not None:
+            chunks += 1
+        assert chunks == 4
     with pytest.raises(ServiceError):
         submit(scheduler, "Too late.")
 

@@ -50,7 +50,7 @@ class Listener:
         self._model = WhisperModel(str(joined_model(directory)), device="cpu", compute_type="int8", cpu_threads=2)
         with warnings.catch_warnings():  # it leaves its dictionary's file open
             warnings.simplefilter("ignore", ResourceWarning)
-            zhconv.loaddict(zhconv.DICTIONARY)
+            zhconv.convert("一", "zh-cn")
 
     def transcribe(self, wav: Path, language: str) -> str:
         """What is said in a WAV file, Chinese in simplified characters."""

@@ -46,9 +46,9 @@ def build(bundle: Path, out: Path, *options: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def deb(int8_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def deb(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     given = os.environ.get("EDGE_TTS_DEB")
-    return Path(given) if given else build(int8_bundle, tmp_path_factory.mktemp("deb") / "edge-tts.deb")
+    return Path(given) if given else build(request.getfixturevalue("int8_bundle"), tmp_path_factory.mktemp("deb") / "edge-tts.deb")
 
 
 @pytest.fixture(scope="module")
