@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 # What a usual small installation has beyond debootstrap's minimum.
@@ -34,10 +34,11 @@ def debootstrap(target: Path, suite: str) -> Path:
 
 
 class Box:
-    """A booted system. `root` is its file system as seen from outside."""
+    """A booted system. `root` is its file system as seen from outside, `memory_group` its control group of that kind, if any."""
 
-    def __init__(self, root: Path, leader: int) -> None:
+    def __init__(self, root: Path, leader: int, memory_group: Path | None) -> None:
         self.root = root
+        self.memory_group = memory_group
         self._leader = leader
 
     def command(self, *command: str, user: str = "root") -> list[str]:
@@ -80,10 +81,10 @@ class Box:
 
 
 @contextmanager
-def booted(base: Path, work: Path, *, cgroup: Path | None = None, cores: str = "") -> Iterator[Box]:
+def booted(base: Path, work: Path, *, memory_bytes: int = 0, cores: str = "") -> Iterator[Box]:
     """Boot a fresh layer over `base`; everything is gone afterwards.
 
-    cgroup: memory control group (v1) that the whole system is started in
+    memory_bytes: what the whole system may use, its file cache included; 0 is no limit
     cores: processors that it may use, as taskset has them
     """
     root = work / "root"
@@ -92,13 +93,10 @@ def booted(base: Path, work: Path, *, cgroup: Path | None = None, cores: str = "
     layers = f"lowerdir={base},upperdir={work / 'upper'},workdir={work / 'overlay'}"
     subprocess.run(["mount", "-t", "overlay", "overlay", "-o", layers, str(root)], check=True)
     try:
-        with _running(root, work / "console.log", cgroup, cores) as leader:
-            box = Box(root, leader)
-            box.wait(
-                lambda: box.run("systemctl", "is-system-running", check=False).stdout.strip() in ("running", "degraded"),
-                "boot",
-                120,
-            )
+        with _control_groups(memory_bytes) as groups, _running(root, work / "console.log", groups, cores) as leader:
+            box = Box(root, leader, next((group for group in groups if group.parent.name == "memory"), None))
+            booting = ("running", "degraded")
+            box.wait(lambda: box.run("systemctl", "is-system-running", check=False).stdout.strip() in booting, "boot", 120)
             yield box
     finally:
         subprocess.run(["umount", "--lazy", str(root)], check=True)
@@ -106,15 +104,44 @@ def booted(base: Path, work: Path, *, cgroup: Path | None = None, cores: str = "
 
 
 @contextmanager
-def _running(root: Path, console: Path, cgroup: Path | None, cores: str) -> Iterator[int]:
+def _control_groups(memory_bytes: int) -> Iterator[list[Path]]:
+    """A group of its own in every hierarchy of this machine, so that what the system inside makes there is removed with it."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    groups = [Path(mount[1]) / f"edge-tts-box-{os.getpid()}" for mount in mounts if mount[2] in ("cgroup", "cgroup2")]
+    try:
+        for group in groups:
+            group.mkdir(exist_ok=True)
+            for name in ("cpuset.cpus", "cpuset.mems"):
+                if (group / name).exists():
+                    (group / name).write_text((group.parent / name).read_text())
+            if memory_bytes and (group / "memory.limit_in_bytes").exists():
+                (group / "memory.limit_in_bytes").write_text(str(memory_bytes))
+        yield groups
+    finally:
+        for group in groups:
+            _remove_group(group)
+
+
+def _remove_group(group: Path) -> None:
+    for _ in range(50):
+        for directory, _, _ in os.walk(group, topdown=False):
+            with suppress(OSError):
+                os.rmdir(directory)
+        if not group.exists():
+            return
+        time.sleep(0.2)
+
+
+@contextmanager
+def _running(root: Path, console: Path, groups: list[Path], cores: str) -> Iterator[int]:
     """systemd-nspawn on `root`; gives the process id of the init inside."""
     command = ["systemd-nspawn", "-D", str(root), "--register=no", "--keep-unit", "--private-network", "--console=pipe", "--boot"]
     if cores:
         command = ["taskset", "--cpu-list", cores, *command]
 
     def enter() -> None:
-        if cgroup is not None:
-            (cgroup / "cgroup.procs").write_text(str(os.getpid()))
+        for group in groups:
+            (group / "cgroup.procs").write_text(str(os.getpid()))
 
     with console.open("wb") as log:
         nspawn = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=enter)
