@@ -27,7 +27,7 @@ Grade = Literal["ok", "warning", "broken"]
 # Where systemd has the system service's CacheDirectory=
 SERVICE_CACHE = Path("/var/cache/edge-tts")
 # What speaking takes beside twice the bundle; what its compiled graphs take; less free disk than this is none.
-_MEMORY_MB, _CACHE_MB, _FULL_MB = 250, 200, 16
+_MEMORY_MB, _CACHE_MB, _FULL_MB = 600, 200, 16
 _MEGABYTE = 1_000_000
 
 
