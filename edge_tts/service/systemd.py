@@ -88,6 +88,10 @@ class JournalHandler(logging.Handler):
         except OSError:
             self.handleError(record)
 
+    def close(self) -> None:
+        self._socket.close()
+        super().close()
+
 
 def journal_datagram(fields: dict[str, object]) -> bytes:
     """Fields in the journal's native protocol: NAME=value lines, or NAME, length and bytes where a value has several lines."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import os
@@ -92,8 +93,9 @@ def test_records_go_to_the_journal_with_their_fields(monkeypatch: pytest.MonkeyP
         journal.bind(str(tmp_path / "journal"))
         monkeypatch.setattr(systemd, "_JOURNAL_SOCKET", str(tmp_path / "journal"))
         logger = logging.Logger("edge_tts.test")
-        logger.addHandler(systemd.JournalHandler())
-        logger.warning("spoken", extra={"fields": {"request_id": "a1", "rtf": 0.25, "text": None}})
+        with contextlib.closing(systemd.JournalHandler()) as handler:
+            logger.addHandler(handler)
+            logger.warning("spoken", extra={"fields": {"request_id": "a1", "rtf": 0.25, "text": None}})
         lines = journal.recv(1000).decode().splitlines()
     assert "MESSAGE=spoken" in lines and "PRIORITY=4" in lines
     assert "EDGE_TTS_REQUEST_ID=a1" in lines and "EDGE_TTS_RTF=0.25" in lines
