@@ -17,7 +17,6 @@ from pathlib import Path
 
 # What a usual small installation has beyond debootstrap's minimum.
 PACKAGES = ("systemd-sysv", "dbus", "python3", "socat")
-MIRROR = "http://deb.debian.org/debian"
 
 
 def missing_programs() -> list[str]:
@@ -28,7 +27,7 @@ def debootstrap(target: Path, suite: str) -> Path:
     """A minimal system in `target`, kept for the next time."""
     if not (target / "etc" / "debian_version").is_file() or (target / "debootstrap").exists():
         shutil.rmtree(target, ignore_errors=True)
-        command = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", suite, str(target), MIRROR]
+        command = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", suite, str(target)]
         subprocess.run(command, check=True, timeout=1800, stdout=subprocess.DEVNULL)
     return target
 

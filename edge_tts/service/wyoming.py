@@ -225,7 +225,7 @@ class _Conversation:
 def info(service: Service) -> Info:
     """What `describe` is answered with."""
     manifest = service.bundle.manifest
-    attribution = Attribution(name=manifest.name, url="https://pypi.org/project/edge-tts-openvino/")
+    attribution = Attribution(name=manifest.name, url="")
     voices = [
         TtsVoice(
             name=v.name, attribution=attribution, installed=True, description=f"{v.name} ({v.language})",
