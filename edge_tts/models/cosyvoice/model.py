@@ -32,7 +32,7 @@ from edge_tts.models.cosyvoice.sampling import (
 )
 from edge_tts.models.cosyvoice.speech_lm import Decoding, LMTables, SpeechLM
 from edge_tts.models.cosyvoice.vocoder import Vocoder, VocoderSettings, VocoderStream
-from edge_tts.text import Sentence
+from edge_tts.text import Sentence, frontend
 from edge_tts.text.tokenizer import TextTokenizer
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ class Speech:
     ) -> None:
         self._model = model
         self._seed = (seed, index)
-        text = model.tokenizer.encode(sentence.text)
+        text = model.tokenizer.encode(frontend.respelled(sentence))
         encoded = model.lm.encode_text([*voice.prompt_text, *text]).projected[0]
         speaker = voice.lm_speaker if len(voice.lm_speaker) else None
         self._prefix = model.lm.prefix(encoded, speaker, voice.prompt_tokens)
