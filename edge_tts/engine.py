@@ -14,6 +14,7 @@ import openvino as ov
 from numpy.typing import NDArray
 
 from edge_tts.errors import EngineError
+from edge_tts.stages import stage
 
 Precision = Literal["f32", "bf16"]
 Tensors = Mapping[str, NDArray[Any]]
@@ -91,7 +92,7 @@ class Graph:
     def __call__(self, **inputs: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Run with inputs by name; returns outputs by name, copied out of OpenVINO's memory."""
         try:
-            with self._lock:
+            with stage(_stage_of(self.name)), self._lock:
                 self._request.infer(inputs, share_inputs=True)
                 return _results(self._request, self._outputs)
         except RuntimeError as error:
@@ -115,10 +116,16 @@ class Session:
     def __call__(self, **inputs: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Run with the other inputs by name on the state so far; returns outputs by name, copied out of OpenVINO's memory."""
         try:
-            self._request.infer(inputs, share_inputs=True)
-            return _results(self._request, self._outputs)
+            with stage(_stage_of(self.name)):
+                self._request.infer(inputs, share_inputs=True)
+                return _results(self._request, self._outputs)
         except RuntimeError as error:
             raise EngineError(f"{self.name}: OpenVINO could not run it: {_first_line(error)}") from error
+
+
+def _stage_of(name: str) -> str:
+    """A graph's stage has the name of its IR."""
+    return name.removesuffix(".xml")
 
 
 def _names(compiled: ov.CompiledModel) -> list[list[str]]:

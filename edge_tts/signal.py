@@ -11,7 +11,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from edge_tts.stages import stage
+
 Array = NDArray[np.floating]
+STAGE = "signal"
 
 
 @lru_cache(maxsize=8)
@@ -22,6 +25,7 @@ def hann_window(n_fft: int) -> NDArray[np.float64]:
     return window
 
 
+@stage(STAGE)
 def stft(x: Array, n_fft: int, hop_length: int) -> NDArray[np.complexfloating]:
     """Centred short-time Fourier transform with a Hann window, the signal reflected at both ends.
 
@@ -35,6 +39,7 @@ def stft(x: Array, n_fft: int, hop_length: int) -> NDArray[np.complexfloating]:
     return np.swapaxes(np.fft.rfft(windowed, axis=-1), -1, -2)
 
 
+@stage(STAGE)
 def istft(magnitude: Array, phase: Array, n_fft: int, hop_length: int) -> Array:
     """Inverse of `stft` from polar form: windowed overlap-add, divided by the sum of squared windows.
 
@@ -88,6 +93,7 @@ class HarmonicSource:
         phase[0] = 0.0
         return phase
 
+    @stage(STAGE)
     def __call__(
         self, f0_hz: Array, phase: NDArray[np.float64], rng: np.random.Generator, start_cycles: float = 0.0
     ) -> tuple[NDArray[np.float32], float]:
@@ -107,6 +113,7 @@ class HarmonicSource:
         return (np.where(voiced, sines, 0.0) + noise).astype(np.float32), end_cycles
 
 
+@stage(STAGE)
 def interpolate_frames(x: Array, n_out: int) -> Array:
     """Linear interpolation along the last axis to `n_out` points, pixel centres aligned (torch: align_corners=False).
 
@@ -120,6 +127,7 @@ def interpolate_frames(x: Array, n_out: int) -> Array:
     return np.asarray(x[..., left] * (1 - weight) + x[..., right] * weight)
 
 
+@stage(STAGE)
 def cross_fade(before: Array, after: Array) -> Array:
     """From `before` to `after` along the last axis, linearly; their weights add up to one everywhere.
 

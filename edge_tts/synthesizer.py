@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from edge_tts import models
+from edge_tts import models, stages
 from edge_tts.audio import AudioChunk
 from edge_tts.bundle import Bundle, VoiceEntry, open_bundle
 from edge_tts.errors import CancelledError, OptionError
@@ -103,7 +103,7 @@ class Voice:
         sentences = frontend.sentences(
             text, language=language, limit_characters=self._model.limit_characters, lexicon=words
         )
-        return Utterance(self._model, sentences, delivery)
+        return Utterance(self._model, stages.each("text front end", sentences), delivery)
 
     def speaker_for(self, text: str, options: SpeechOptions) -> VoiceEntry:
         """The named speaker, or the default one for the text's main language."""

@@ -33,6 +33,7 @@ COMMANDS = {
     "serve": "speak for other programs, through a socket",
     "status": "show how a running service is doing",
     "config": "print the service's configuration",
+    "bench": "measure speed and memory on this machine",
     "install-unit": "install the systemd units",
     "doctor": "check this machine, the voices and the service",
 }

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from edge_tts import __version__, bundle, client, config
+from edge_tts import __version__, bundle, client, config, machine
 from edge_tts.errors import EdgeTTSError
 from edge_tts.service import units
 
@@ -111,14 +111,11 @@ def _is_the_other(command: Path) -> bool:
 def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> Iterator[Finding]:
     """Instruction sets that decide whether and how fast int8 graphs run."""
     try:
-        text = cpuinfo.read_text(encoding="utf-8")
+        found = machine.processor(cpuinfo)
     except OSError:
         yield Finding("warning", "CPU", f"{cpuinfo} cannot be read, so its features are not known")
         return
-    lines = dict(line.split(":", 1) for line in text.split("\n\n")[0].splitlines() if ":" in line)
-    values = {name.strip(): value.strip() for name, value in lines.items()}
-    flags = set(values.get("flags", "").split())
-    name = values.get("model name", "unknown")
+    name, flags = found.name, found.features
     if "sse4_2" not in flags:
         yield Finding("broken", "CPU", f"{name} lacks SSE 4.2, which OpenVINO needs", "use another machine")
     elif "avx2" not in flags:

@@ -21,6 +21,7 @@ from edge_tts import signal
 from edge_tts.audio import AudioChunk
 from edge_tts.bundle import REMEDY, Bundle
 from edge_tts.errors import BundleError
+from edge_tts.stages import stage
 from edge_tts.text import Sentence
 from edge_tts.text.phonemes import Phonemizer
 
@@ -141,6 +142,7 @@ class KokoroModel:
             "style": style,
         }
 
+    @stage(signal.STAGE)
     def _harmonics(self, f0_hz: Array) -> Array:
         """Magnitude and phase [1, n_fft + 2, L] of the excitation made from f0 [2F], two values a frame."""
         settings = self._settings

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from edge_tts.errors import MissingExtraError
+from edge_tts.stages import stage
 from edge_tts.text import WordReading, pinyin
 from edge_tts.text.lexicon import Reading
 
@@ -92,6 +93,7 @@ class Phonemizer:
     def __init__(self, unknown_word: UnknownWord) -> None:
         self._unknown_word = unknown_word
 
+    @stage("phonemes")
     def __call__(self, text: str, *, british: bool = False, readings: Sequence[WordReading] = ()) -> str:
         """Phonemes of a normalised sentence, scripts mixed as they come; letters of other scripts are dropped and logged.
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from edge_tts.stages import stage
+
 Array = NDArray[np.floating]
 
 
@@ -38,6 +40,7 @@ def nucleus(log_probs: Array, settings: SamplingSettings) -> NDArray[np.int64]:
     return order[: max(1, int(np.count_nonzero(before < settings.top_p)))]
 
 
+@stage("sampling")
 def draw(log_probs: Array, recent: Sequence[int], settings: SamplingSettings, rng: np.random.Generator) -> int:
     """One token, given those before it. log_probs: [classes], -inf where a class is forbidden."""
     candidates = nucleus(log_probs, settings)
