@@ -12,6 +12,8 @@ from edge_tts.errors import EdgeTTSError
 # command -> (module, its line in --help); a module is imported only when its command is called, so each needs its own extra only
 COMMANDS = {
     "kokoro": ("convert.kokoro.command", "make the default voice: Kokoro-82M, English and Chinese"),
+    "hibari": ("convert.hibari.command", "make the voice for the slowest boxes: hibari, 8 million parameters, English"),
+    "piper": ("convert.piper.command", "make a voice of any Piper voice: VOICE.onnx and its configuration"),
     "cosyvoice": ("convert.cosyvoice.command", "make a voice of a CosyVoice-300M checkpoint: five languages, sampled speech"),
     "parity": ("convert.cosyvoice.parity", "compare a CosyVoice checkpoint's networks with golden outputs"),
 }

@@ -14,6 +14,7 @@ from edge_tts.errors import CancelledError, OptionError
 from edge_tts.text import frontend
 from edge_tts.text.lexicon import Lexicon, user_lexicon
 from edge_tts.text.lexicon import load as load_lexicon
+from edge_tts.text.normalize import LANGUAGES
 
 SPEED_MIN, SPEED_MAX = 0.5, 2.0
 LEXICON_FILE = "lexicon.txt"
@@ -97,13 +98,21 @@ class Voice:
     def utterance(self, text: str, options: SpeechOptions) -> Utterance:
         """The state of one request, an iterator of chunks that can be cancelled; raises as `synthesize` does."""
         check_speed(options.speed)
-        language = frontend.primary_subtag(options.language) if options.language else None
+        language = self._language(options)
         delivery = models.Delivery(self.speaker_for(text, options), options.speed, options.seed)
         words = self._lexicon | options.lexicon if options.lexicon else self._lexicon
         sentences = frontend.sentences(
-            text, language=language, limit_characters=self._model.limit_characters, lexicon=words
-        )
+            text, language=language, limit_characters=self._model.limit_characters, lexicon=words,
+            rules=language is None or language in LANGUAGES or language not in self.bundle.manifest.languages,
+        )  # fmt: skip
         return Utterance(self._model, stages.each("text front end", sentences), delivery)
+
+    def _language(self, options: SpeechOptions) -> str | None:
+        """The language that all of a text is read in, if that is known: the one given, or the only one of the bundle."""
+        if options.language:
+            return frontend.primary_subtag(options.language)
+        languages = self.bundle.manifest.languages
+        return languages[0] if len(languages) == 1 else None
 
     def speaker_for(self, text: str, options: SpeechOptions) -> VoiceEntry:
         """The named speaker, or the default one for the text's main language."""
@@ -114,8 +123,9 @@ class Voice:
 
     def warm_up(self) -> None:
         """Speak a word into nothing, so that the first request does not pay for first-time work."""
-        for language in self.bundle.manifest.languages:
-            for _ in self.synthesize(_WARM_UP.get(language, "."), language=language):
+        languages = self.bundle.manifest.languages
+        for language in [language for language in languages if language in _WARM_UP] or languages[:1]:
+            for _ in self.synthesize(_WARM_UP.get(language, _WARM_UP["en"]), language=language):
                 pass
 
 

@@ -137,7 +137,7 @@ def write_tiny_bundle(directory: Path, seed: int = 0) -> Bundle:
     for name, model in (("text", builder.text()), ("prosody", builder.prosody()), ("decoder", builder.decoder())):
         ov.save_model(model, str(directory / f"{name}.xml"), compress_to_fp16=False)
     for accent in ("us", "gb"):
-        ov.save_model(_spelling_model(), str(directory / f"unknown-words-{accent}.xml"), compress_to_fp16=False)
+        ov.save_model(spelling_model(), str(directory / f"unknown-words-{accent}.xml"), compress_to_fp16=False)
         alphabet = {"in": "abcdefghijklmnopqrstuvwxyz", "out": "abcdefɡhijklmnopkrstuvwksiz", "maxlen": 32}
         (directory / f"unknown-words-{accent}.json").write_text(json.dumps(alphabet), encoding="utf-8")
     (directory / "voices").mkdir()
@@ -169,7 +169,7 @@ def _manifest(weights: Weights) -> Manifest:
     )
 
 
-def _spelling_model() -> ov.Model:
+def spelling_model() -> ov.Model:
     """Reads each letter as the phoneme of the same number."""
     chars = op.parameter([1, -1], ov.Type.i64, name="chars")
     chars.output(0).set_names({"chars"})

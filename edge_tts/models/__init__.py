@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # family name in the manifest -> module with `load(bundle, engine) -> Model`
 FAMILIES = {
     "kokoro": "edge_tts.models.kokoro",
+    "hibari": "edge_tts.models.hibari",
+    "piper": "edge_tts.models.piper",
     "cosyvoice": "edge_tts.models.cosyvoice.model",
 }
 

@@ -46,12 +46,13 @@ def main_language(text: str) -> str:
 
 
 def sentences(
-    text: str, *, language: str | None = None, limit_characters: int = 200, lexicon: Lexicon | None = None
+    text: str, *, language: str | None = None, limit_characters: int = 200, lexicon: Lexicon | None = None, rules: bool = True
 ) -> Iterator[Sentence]:
     """Sentences of at most `limit_characters`, in order, each made when it is asked for; none for text without words.
 
     language: primary subtag of the language that the text is in; None tells each sentence's by its script
     lexicon: readings that win over the voice's own
+    rules: whether numbers, signs and short forms become words here; otherwise the voice's own reader sees them as they are
     """
     lexicon = lexicon or Lexicon()
     aside = _Aside()
@@ -62,7 +63,7 @@ def sentences(
         if not any(c.isalnum() or c >= _FIRST for c in piece):
             continue  # marks and signs alone say nothing
         piece_language = language or (languages.main_language(piece) if languages.has_letters(piece) else document_language)
-        for part in _spoken_parts(piece, piece_language, limit_characters):
+        for part in _spoken_parts(piece, piece_language, limit_characters) if rules else [" ".join(piece.split())]:
             sentence = aside.restored(part, piece_language, lexicon)
             if any(c.isalnum() for c in sentence.text):
                 yield sentence

@@ -23,8 +23,8 @@ from tests.real.conftest import ROOT
 
 _BLOCK = re.compile(r"(?:^<!-- (?P<kind>[\w-]+) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.M | re.S)
 _SHELL, _PYTHON = {"run", "client"}, {"python", "client-python"}
-# Run by CI itself (setup, test), or by tests that need more than a voice: a manager of units, a package, a checkpoint.
-_RUN_ELSEWHERE = {"setup", "test", "units", "deb", "cosyvoice"}
+# Run by CI itself (setup, test), or by tests that need more than a voice: a manager of units, a package, a checkpoint, other voices.
+_RUN_ELSEWHERE = {"setup", "test", "units", "deb", "cosyvoice", "families"}
 
 
 def blocks() -> list[tuple[str, str]]:

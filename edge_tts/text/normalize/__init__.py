@@ -22,12 +22,14 @@ _FUNCTION_WORD = re.compile(r"\b(?:the|is|are|was|were|am|of|and|to|in|on|at|for
 # Chinese inside English: Han with the digits and signs that touch it.
 _HAN_STRETCH = re.compile(f"[{HAN}](?:[^A-Za-z\\s]{{0,60}}[{HAN}，。！？]|[{HAN}])*")
 _PASSES = 3
+LANGUAGES = ("en", "zh", "yue", "ja", "ko")
 _SPEAKABLE = re.compile(r"[^\W_]")
 
 
 def normalize(text: str, language: str) -> str:
     """The text as it is read aloud in its main language; stretches in another script after that script's rules.
 
+    A language not among LANGUAGES is read by the rules of English.
     Normalising what comes out again changes nothing that is spoken: what a pass leaves for another is read at once.
     """
     spoken = _once(text, language)

@@ -1,0 +1,1 @@
+"""Conversion of hibari's voices: small English voices distilled from Kokoro."""

@@ -1,0 +1,75 @@
+"""On processors that are not at hand, emulated by QEMU in user mode: right for what is said, worthless for how fast.
+
+An Atom of the 2010s (Denverton) and a first Core i7 (Nehalem) have SSE 4.2 and no AVX; a Haswell has AVX2 and no VNNI.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from tests.real.conftest import CACHE, ROOT
+from tests.real.listening import Listener, words
+
+pytestmark = pytest.mark.slow
+
+PROCESSORS = ("Nehalem", "Denverton", "Haswell")
+SENTENCE = "The weather is fine today."
+LIMIT_S = 900
+_PROGRAM = """
+import sys, time
+import numpy as np, soundfile
+from edge_tts import load_voice
+
+begin = time.monotonic()
+voice = load_voice(sys.argv[1], cache_dir=sys.argv[2], threads=2)
+loaded = time.monotonic()
+samples = np.concatenate([chunk.samples for chunk in voice.synthesize(sys.argv[4], seed=1)])
+soundfile.write(sys.argv[3], samples, voice.sample_rate)
+print(f"loaded in {loaded - begin:.0f} s, spoke {len(samples) / voice.sample_rate:.2f} s in {time.monotonic() - loaded:.0f} s")
+"""
+
+
+@pytest.fixture(scope="module")
+def hibari_bundle() -> Path:
+    path = CACHE / "voices" / "hibari"
+    subprocess.run([sys.executable, "-m", "convert", "hibari", "--out", str(path)], cwd=ROOT, check=True, timeout=300)
+    return path
+
+
+def speak(bundle: Path, wav: Path, environment: dict[str, str], processor: str = "") -> str:
+    """Speak the sentence in a process of its own, emulated if a processor is named; returns what it says of its times."""
+    emulator = ["qemu-x86_64", "-cpu", processor] if processor else []
+    cache = wav.parent / f"cache-{wav.stem}"  # compiled graphs are for the processor that compiled them
+    command = [*emulator, sys.executable, "-c", _PROGRAM, str(bundle), str(cache), str(wav), SENTENCE]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 0, f"{processor}: exit status {done.returncode}\n{done.stderr[-2000:]}"
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("family", ["hibari", "kokoro"])
+def test_other_processors_say_the_same(
+    family: str, request: pytest.FixtureRequest, environment: dict[str, str], listener: Listener, tmp_path: Path
+) -> None:
+    if shutil.which("qemu-x86_64") is None:
+        pytest.skip("QEMU's user mode is not installed (Debian: apt-get install qemu-user)")
+    bundle = request.getfixturevalue("int8_bundle" if family == "kokoro" else "hibari_bundle")
+    native = tmp_path / "native.wav"
+    speak(bundle, native, environment)
+    expected = words(listener.transcribe(native, "en"))
+    assert expected == words(SENTENCE)
+    for processor in PROCESSORS:
+        wav = tmp_path / f"{processor}.wav"
+        times = speak(bundle, wav, environment, processor)
+        heard = words(listener.transcribe(wav, "en"))
+        durations = [soundfile.info(path).duration for path in (native, wav)]
+        print(f"{family} on {processor}: {times}; heard {' '.join(heard)!r}", file=sys.stderr)
+        assert heard == expected, processor
+        assert durations[1] == pytest.approx(durations[0], rel=0.03), processor
+        assert np.abs(soundfile.read(wav)[0]).max() < 1.0, processor
