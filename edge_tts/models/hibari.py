@@ -21,6 +21,7 @@ from edge_tts.audio import AudioChunk
 from edge_tts.bundle import Bundle
 from edge_tts.errors import BundleError
 from edge_tts.models.kokoro import UnknownWords, pieces_of
+from edge_tts.stages import stage
 from edge_tts.text import Sentence
 from edge_tts.text.language import HAN, KANA
 from edge_tts.text.phonemes import Phonemizer
@@ -137,6 +138,7 @@ class HibariModel:
         noise = rng.standard_normal((frames, 2 * bins), dtype=np.float32).view(np.complex64)
         return self.waveform({name: part[0] for name, part in parts.items()}, noise)
 
+    @stage(signal.STAGE)
     def waveform(self, parts: Mapping[str, Array], noise: Spectrum) -> Array:
         """Waveform [F * hop_length] of the graph's outputs, each [F, bins] but f0 [F]; noise [F, bins]."""
         settings = self._settings

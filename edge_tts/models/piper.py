@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from edge_tts.audio import AudioChunk
 from edge_tts.bundle import Bundle
 from edge_tts.errors import BundleError
+from edge_tts.stages import stage
 from edge_tts.text import Sentence, espeak
 from edge_tts.text.frontend import respelled
 
@@ -126,6 +127,7 @@ class PiperModel:
                     if cancelled():
                         return
 
+    @stage("phonemes")
     def phonemes(self, sentence: Sentence) -> list[list[str]]:
         """Phonemes of the sentence, in as many lists as the voice's own reader makes sentences of it."""
         if self.settings.phoneme_type == "text":
