@@ -1,6 +1,7 @@
 """What the languages' rules share: a rule is a pattern with what it becomes; rules run in order, each once over the text.
 
-Patterns start where a run starts (look-behinds) and repeat a bounded number of times, so that none is slower than linear.
+Patterns start where a run starts (look-behinds) and repeat a bounded number of times, so that none is slower than linear. They are
+compiled when a text first needs them: compiling all takes longer than speaking a word.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import NamedTuple
 
 Replacement = str | Callable[[re.Match[str]], str]
@@ -16,9 +18,15 @@ Replacement = str | Callable[[re.Match[str]], str]
 class Rule(NamedTuple):
     """What becomes what; `needs_digit` tells that it matches no text without an ASCII digit, so that it need not be tried."""
 
-    pattern: re.Pattern[str]
+    written: str | re.Pattern[str]
     replacement: Replacement
     needs_digit: bool = False
+    flags: int = 0
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What is written, compiled once."""
+        return _compiled(self.written, self.flags)
 
 
 _DIGIT = re.compile("[0-9]")
@@ -26,24 +34,29 @@ _DIGIT = re.compile("[0-9]")
 
 def rule(pattern: str, replacement: Replacement, flags: int = 0) -> Rule:
     """A rule of a table; digits and letters are ASCII unless written out."""
-    return Rule(re.compile(pattern, re.ASCII | flags), replacement)
+    return Rule(pattern, replacement, flags=re.ASCII | flags)
 
 
 def number_rule(pattern: str, replacement: Replacement, flags: int = 0) -> Rule:
     """A rule whose every match holds an ASCII digit."""
-    return Rule(re.compile(pattern, re.ASCII | flags), replacement, needs_digit=True)
+    return Rule(pattern, replacement, needs_digit=True, flags=re.ASCII | flags)
 
 
 def apply(rules: Iterable[Rule], text: str) -> str:
     """The text after every rule in turn."""
     digits = _DIGIT.search(text)
-    for pattern, replacement, needs_digit in rules:
-        if digits or not needs_digit:
-            changed = pattern.sub(replacement, text)
+    for each in rules:
+        if digits or not each.needs_digit:
+            changed = each.pattern.sub(each.replacement, text)
             if changed is not text:
                 text = changed
                 digits = _DIGIT.search(text)
     return text
+
+
+@cache
+def _compiled(written: str | re.Pattern[str], flags: int) -> re.Pattern[str]:
+    return re.compile(written, flags)
 
 
 def alternatives(words: Iterable[str]) -> str:
