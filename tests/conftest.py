@@ -9,7 +9,6 @@ import pytest
 
 from edge_tts.bundle import Bundle
 from edge_tts.synthesizer import Voice, load_voice
-from tests.tiny_voice import write_tiny_bundle
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference"
 
@@ -29,6 +28,10 @@ def own_home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture(scope="session")
 def tiny_bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     """The synthetic voice on disk; tests that change it make a copy."""
+    for package in ("hibari", "jieba", "pypinyin", "misaki"):
+        pytest.importorskip(package, reason="the tiny voice needs the extra convert-kokoro")
+    from tests.tiny_voice import write_tiny_bundle
+
     return write_tiny_bundle(tmp_path_factory.mktemp("voices") / "tiny")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from convert.hibari import graph
 from edge_tts.bundle import Bundle, Manifest, VoiceEntry, open_bundle, write_manifest
+from edge_tts.text.phonemes import ENGLISH_TABLE
+from tests.reading_tables import reading_tables
 from tests.tiny_voice import VOCABULARY, spelling_model
 
 SAMPLE_RATE, N_FFT, HOP_LENGTH = 24000, 64, 16
@@ -87,6 +90,7 @@ def write_tiny_bundle(directory: Path) -> Bundle:
         model = graph.read(path, integer_weights=True)
         ov.save_model(model, str(directory / "voices" / f"{voice.name}.xml"), compress_to_fp16=False)
         path.unlink()
+    shutil.copyfile(reading_tables() / ENGLISH_TABLE, directory / ENGLISH_TABLE)
     for accent in ("us", "gb"):
         ov.save_model(spelling_model(), str(directory / f"unknown-words-{accent}.xml"), compress_to_fp16=False)
         alphabet = {"in": "abcdefghijklmnopqrstuvwxyz", "out": "abcdefɡhijklmnopkrstuvwksiz", "maxlen": 32}

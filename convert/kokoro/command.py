@@ -26,7 +26,7 @@ import numpy as np
 import openvino as ov
 from tqdm import tqdm
 
-from convert import quantize
+from convert import quantize, readings
 from convert.kokoro import sources
 from convert.kokoro.calibration import SENTENCES
 from convert.kokoro.graphs import GraphBuilder, KokoroConfig
@@ -53,13 +53,20 @@ DEFAULT_VOICES = (
 _PREFERRED = {"en": ("af_heart", "af_bella", "bf_emma"), "zh": ("zf_xiaoxiao", "zf_xiaobei", "zm_yunxi")}
 
 
+_DICTIONARIES = readings.ENGLISH_SOURCES + readings.CHINESE_SOURCES
+
+
 @dataclass(frozen=True)
 class Parts:
-    """Everything a bundle is made of but the graphs."""
+    """Everything a bundle is made of but the graphs.
+
+    readings: a directory of files that go into the bundle as they are: what text is read with
+    """
 
     vocabulary: dict[str, int]
     voices: dict[str, np.ndarray]
     unknown_words: dict[str, tuple[ov.Model, Path]]
+    readings: Path
     sources: tuple[sources.Source, ...]
 
 
@@ -98,7 +105,7 @@ def convert(
         path, weights_source = sources.weights(weights_path, scratch)
         weights = load_weights(path)
         step("fetching voices")
-        parts = _parts(weights_source, voices_path, names)
+        parts = _parts(weights_source, voices_path, names, scratch / "readings")
         step("building graphs")
         builder = GraphBuilder(weights, KokoroConfig())
         graphs = {"text": builder.text(), "prosody": builder.prosody(), "decoder": builder.decoder()}
@@ -124,13 +131,15 @@ def write_bundle(directory: Path, graphs: dict[str, ov.Model], weights: Weights,
     for accent, (model, alphabet) in parts.unknown_words.items():
         ov.save_model(model, str(directory / f"unknown-words-{accent}.xml"), compress_to_fp16=True)
         shutil.copyfile(alphabet, directory / f"unknown-words-{accent}.json")
+    for path in parts.readings.iterdir():
+        shutil.copyfile(path, directory / path.name)
     (directory / "voices").mkdir()
     for name, style in parts.voices.items():
         np.save(directory / "voices" / f"{name}.npy", style, allow_pickle=False)
     return write_manifest(directory, _manifest(weights, parts, recipe))
 
 
-def _parts(weights_source: sources.Source, voices_path: Path | None, names: list[str]) -> Parts:
+def _parts(weights_source: sources.Source, voices_path: Path | None, names: list[str], reading_files: Path) -> Parts:
     vocabulary, vocabulary_source = sources.vocabulary()
     voices, voice_sources, missing = sources.voices(voices_path, names)
     if missing:
@@ -143,7 +152,10 @@ def _parts(weights_source: sources.Source, voices_path: Path | None, names: list
     readers = {accent: sources.unknown_word_reader(british) for accent, british in (("us", False), ("gb", True))}
     models = {accent: (ov.convert_model(str(onnx)), alphabet) for accent, (onnx, alphabet, _) in readers.items()}
     reader_sources = (source for _, _, source in readers.values())
-    return Parts(vocabulary, voices, models, (weights_source, vocabulary_source, *reader_sources, *voice_sources))
+    readings.write(reading_files)
+    dictionary_sources = (sources.Source(part, sources.package_origin(package)) for part, package in _DICTIONARIES)
+    all_sources = (weights_source, vocabulary_source, *reader_sources, *dictionary_sources, *voice_sources)
+    return Parts(vocabulary, voices, models, reading_files, all_sources)
 
 
 def _manifest(weights: Weights, parts: Parts, recipe: Recipe) -> Manifest:

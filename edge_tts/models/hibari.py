@@ -24,7 +24,7 @@ from edge_tts.models.kokoro import UnknownWords, pieces_of
 from edge_tts.stages import stage
 from edge_tts.text import Sentence
 from edge_tts.text.language import HAN, KANA
-from edge_tts.text.phonemes import Phonemizer
+from edge_tts.text.phonemes import ENGLISH_TABLE, Phonemizer
 
 if TYPE_CHECKING:
     from edge_tts.engine import Engine, Graph
@@ -97,7 +97,9 @@ class HibariModel:
         self.graph(bundle.default_voice("").name)
         british = {voice.language == "en-GB" for voice in bundle.manifest.voices}
         self._unknown_words = {accent: UnknownWords(bundle, engine, accent) for accent in british}
-        self.phonemes = Phonemizer(lambda word, british: self._unknown_words[british](word))
+        self.phonemes = Phonemizer(
+            lambda word, british: self._unknown_words[british](word), english=bundle.file(ENGLISH_TABLE)
+        )
 
     def graph(self, voice: str) -> Graph:
         """The voice's graph, compiled when it is first asked for."""

@@ -23,7 +23,7 @@ from edge_tts.bundle import REMEDY, Bundle
 from edge_tts.errors import BundleError
 from edge_tts.stages import stage
 from edge_tts.text import Sentence
-from edge_tts.text.phonemes import Phonemizer
+from edge_tts.text.phonemes import CHINESE_TABLE, ENGLISH_TABLE, Phonemizer
 
 if TYPE_CHECKING:
     from edge_tts.engine import Engine, Graph
@@ -96,7 +96,11 @@ class KokoroModel:
         self._prosody = engine.compile(bundle.file("prosody.xml"))
         self._decoder = engine.compile(bundle.file("decoder.xml"))
         self._unknown_words = {british: UnknownWords(bundle, engine, british) for british in (False, True)}
-        self.phonemes = Phonemizer(lambda word, british: self._unknown_words[british](word))
+        self.phonemes = Phonemizer(
+            lambda word, british: self._unknown_words[british](word),
+            english=bundle.file(ENGLISH_TABLE),
+            chinese=bundle.file(CHINESE_TABLE),
+        )
         self._styles: dict[str, Array] = {}
 
     def speak(

@@ -1,6 +1,6 @@
 """The text front end: what a person wrote -> sentences that can be spoken.
 
-Importing this loads nothing heavy; each language's libraries load when its first sentence comes.
+Importing this loads nothing heavy; each language's rules and dictionaries are opened when its first sentence comes.
 """
 
 from __future__ import annotations

@@ -172,8 +172,12 @@ def user_lexicon() -> Lexicon:
 
 @cache
 def shipped() -> Lexicon:
-    """Chinese words whose characters have several readings and that segmenter and dictionary get wrong."""
-    return parse(lines("polyphones.txt"), "the shipped lexicon")
+    """Chinese words whose characters have several readings and that segmenter and dictionary get wrong.
+
+    It is written in numbered pinyin, so that reading it needs none of the checks that a user's file does.
+    """
+    entries = (line.partition(" = ") for line in lines("polyphones.txt"))
+    return Lexicon({word: Reading(pinyin=tuple(syllables.split())) for word, _, syllables in entries})
 
 
 def character(syllable: str) -> str:

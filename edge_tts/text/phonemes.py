@@ -1,21 +1,24 @@
-"""Text -> the phonemes that Kokoro was trained on (misaki's alphabet), each run of a script by its own language's library.
+"""Text -> the phonemes that Kokoro was trained on (misaki's alphabet), each run of a script by its own language's reader.
 
-hibari reads English with a dictionary, a tagger and, for words it does not know, a small network that the caller runs. misaki
-reads Chinese through jieba's words and pypinyin's readings. Both load at the first run of their language.
+English is read with a dictionary, a tagger and, for words it does not know, a small network that the caller runs; Chinese by words
+and their pinyin. The tables of both lie in the voice's bundle, made by `convert.readings`, and are opened at the first run of
+their language.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
 
-from edge_tts.errors import MissingExtraError
 from edge_tts.stages import stage
-from edge_tts.text import WordReading, pinyin
+from edge_tts.text import WordReading
+from edge_tts.text.english import EnglishReader
 from edge_tts.text.lexicon import Reading
+from edge_tts.text.pinyin import PinyinReader
+from edge_tts.text.table import Table
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +32,13 @@ _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u02b0-\u02ff\u0250-\u02a
 # Full-width marks in a run that English reads.
 _WESTERN_PUNCTUATION = str.maketrans("、，。！？：；．「」『』【】（）《》～", ",,.!?:;.\"\"\"\"()()\"\"~")
 
+# Marks of Chinese as the voice knows them; the spaces beside them are made single later.
+_CHINESE_MARKS = str.maketrans(
+    {"、": ", ", "，": ", ", "。": ". ", "．": ". ", "！": "! ", "：": ": ", "；": "; ", "？": "? ", "（": " (", "）": ") "}
+    | dict.fromkeys("«《「【", " “")
+    | dict.fromkeys("»》」】", "” ")
+)
+
 # Letters that stand alone, as the front end spells initialisms.
 _LETTER_NAMES = dict(
     zip(
@@ -38,43 +48,40 @@ _LETTER_NAMES = dict(
     )
 )
 # word -> (what stands before it, what after it, how it is read then); "" is anything.
-_HETERONYMS: dict[str, list[tuple[re.Pattern[str], re.Pattern[str], str]]] = {
-    word: [(re.compile(rf"(?:{before})$", re.I), re.compile(after, re.I), sound) for before, after, sound in cases]
-    for word, cases in {
-        "lead": [
-            ("", r" (?:pipe|pencil|paint|acid|poison|bullet|weight|shot|glass|crystal|ore|mine|batter|apron|solder|roof"
-                 r"|foil|level)", "lˈɛd"),
-            (r"\b(?:made of|heavy as|of|contains?|like) ", r"(?: and| in| is| or|[.,;!?]|$)", "lˈɛd"),
-        ],
-        "object": [(r"\b(?:I|we|you|they|will|not|to|may|might|would|n't) ", r"(?! of| in| is| was)", "əbʤˈɛkt")],
-        "tear": [
-            (r"\b(?:to|they|will|don't|not|and|can|could|would) ", "", "tˈɛɹ"),
-            ("", r" (?:it|the|apart|down|up|off|open|his|her|my|your|into)\b", "tˈɛɹ"),
-        ],
-        "tears": [("", r" (?:it|the|apart|down|up|off|open|his|her|my|your)\b", "tˈɛɹz")],
-        "bow": [
-            (r"\b(?:to|a deep|a low|take a|took a|must|and) ", r"(?! tie| and arrow)", "bˈW"),
-            ("", r" (?:to|down|before|low)\b", "bˈW"),
-            (r"\bship's ", "", "bˈW"),
-        ],
-        "bass": [
-            (r"\b(?:a|caught a|striped|sea|big|largemouth) ", r"(?! guitar| player| drum| line| clef| voice| note| singer)",
-            "bˈæs"),
-            ("", r" (?:fish|boat|lake|swam|pond)", "bˈæs"),
-        ],
-        "row": [(r"\b(?:terrible|blazing|furious|awful|noisy) ", r"(?! of)", "ɹˈW")],
-        "sow": [(r"\b(?:the|a|old|fat|mother) ", r"(?: and| with| had| has| fed| is| was|[.,;!?]|$)", "sˈW")],
-        "dove": [
-            (r"\b(?:he|she|I|we|they|who|and|then) ", r"(?= (?:in|into|off|under|down|deep|for|straight)\b)", "dˈOv"),
-            ("", r" (?:into|off|under|headfirst)\b", "dˈOv"),
-        ],
-        "wound": [
-            (r"\b(?:he|she|I|we|they|road|path|river|then|and|was|had) ",
-            r" (?:the|up|it|around|through|along|down|his|her|tight)", "wˈWnd")
-        ],
-        "sewer": [(r"\b(?:skilled|a good|fast) ", "", "sˈOəɹ")],
-        "does": [(r"\b(?:the|two|three|four|several|many|some|bucks and) ", r"(?: are| were| ran| and| graz|[.,;!?]|$)", "dˈOz")],
-    }.items()
+_HETERONYMS = {
+    "lead": [
+        ("", r" (?:pipe|pencil|paint|acid|poison|bullet|weight|shot|glass|crystal|ore|mine|batter|apron|solder|roof"
+             r"|foil|level)", "lˈɛd"),
+        (r"\b(?:made of|heavy as|of|contains?|like) ", r"(?: and| in| is| or|[.,;!?]|$)", "lˈɛd"),
+    ],
+    "object": [(r"\b(?:I|we|you|they|will|not|to|may|might|would|n't) ", r"(?! of| in| is| was)", "əbʤˈɛkt")],
+    "tear": [
+        (r"\b(?:to|they|will|don't|not|and|can|could|would) ", "", "tˈɛɹ"),
+        ("", r" (?:it|the|apart|down|up|off|open|his|her|my|your|into)\b", "tˈɛɹ"),
+    ],
+    "tears": [("", r" (?:it|the|apart|down|up|off|open|his|her|my|your)\b", "tˈɛɹz")],
+    "bow": [
+        (r"\b(?:to|a deep|a low|take a|took a|must|and) ", r"(?! tie| and arrow)", "bˈW"),
+        ("", r" (?:to|down|before|low)\b", "bˈW"),
+        (r"\bship's ", "", "bˈW"),
+    ],
+    "bass": [
+        (r"\b(?:a|caught a|striped|sea|big|largemouth) ", r"(?! guitar| player| drum| line| clef| voice| note| singer)",
+        "bˈæs"),
+        ("", r" (?:fish|boat|lake|swam|pond)", "bˈæs"),
+    ],
+    "row": [(r"\b(?:terrible|blazing|furious|awful|noisy) ", r"(?! of)", "ɹˈW")],
+    "sow": [(r"\b(?:the|a|old|fat|mother) ", r"(?: and| with| had| has| fed| is| was|[.,;!?]|$)", "sˈW")],
+    "dove": [
+        (r"\b(?:he|she|I|we|they|who|and|then) ", r"(?= (?:in|into|off|under|down|deep|for|straight)\b)", "dˈOv"),
+        ("", r" (?:into|off|under|headfirst)\b", "dˈOv"),
+    ],
+    "wound": [
+        (r"\b(?:he|she|I|we|they|road|path|river|then|and|was|had) ",
+        r" (?:the|up|it|around|through|along|down|his|her|tight)", "wˈWnd")
+    ],
+    "sewer": [(r"\b(?:skilled|a good|fast) ", "", "sˈOəɹ")],
+    "does": [(r"\b(?:the|two|three|four|several|many|some|bucks and) ", r"(?: are| were| ran| and| graz|[.,;!?]|$)", "dˈOz")],
 }  # fmt: skip
 _GIVEN = re.compile(
     r"(?<![\w'])(?P<letters>(?:[A-Z](?: [A-Z])+|[a-z](?: [a-z])+)(?:'?s)?|A)(?![\w'])|\b(?i:" + "|".join(_HETERONYMS) + r")\b"
@@ -82,16 +89,20 @@ _GIVEN = re.compile(
 _TITLE_CASE = re.compile(r"[A-Z][a-z]+ $")
 
 UnknownWord = Callable[[str, bool], str]
+ENGLISH_TABLE, CHINESE_TABLE = "english.table", "chinese.table"  # as bundles name them
 
 
 class Phonemizer:
-    """Sentences to phonemes.
+    """Sentences to phonemes. May be shared by threads.
 
     unknown_word: (word, british) -> phonemes, for English words in no dictionary
+    english, chinese: the tables' files; without the Chinese one Han characters are dropped and logged
     """
 
-    def __init__(self, unknown_word: UnknownWord) -> None:
+    def __init__(self, unknown_word: UnknownWord, english: Path, chinese: Path | None = None) -> None:
         self._unknown_word = unknown_word
+        self._english_path = english
+        self._chinese_path = chinese
 
     @stage("phonemes")
     def __call__(self, text: str, *, british: bool = False, readings: Sequence[WordReading] = ()) -> str:
@@ -103,9 +114,11 @@ class Phonemizer:
         for run, start, kind in _runs(text, readings):
             if isinstance(kind, WordReading):
                 parts.append(kind.reading.phonemes)
-            elif kind == "han":
+            elif kind == "han" and self._pinyin:
                 inside = [r for r in readings if r.reading.pinyin and start <= r.start and r.end <= start + len(run)]
-                parts.append(_zh_phonemes(run, [(r.start - start, r.end - start, r.reading) for r in inside]))
+                parts.append(_chinese(self._pinyin, run, [(r.start - start, r.end - start, r.reading) for r in inside]))
+            elif kind == "han":
+                _log_dropped(c for c in run if _IS_HAN.match(c))
             else:
                 parts.append(self._english(run, british))
         return " ".join(part for part in parts if part)
@@ -113,29 +126,50 @@ class Phonemizer:
     def _english(self, run: str, british: bool) -> str:
         dropped = {c for c in run if _SPEAKABLE_ELSEWHERE.match(c) and not _LATIN.match(c)}
         if dropped:
-            log.warning("dropped letters that this voice cannot read: %s", " ".join(sorted(dropped)[:20]))
+            _log_dropped(dropped)
             run = "".join(c for c in run if c not in dropped)
-        g2p = self._british if british else self._american
+        read = self._british if british else self._american
         phonemes = ""
         for part, given in english_parts(run.translate(_WESTERN_PUNCTUATION).strip(), british=british):
-            phonemes += given or (g2p(part, normalize_text=False) if part.strip() else "")
+            phonemes += given or (read(part) if part.strip() else "")
             if part[-1:] == " ":
                 phonemes += " "
         return re.sub(r" +", " ", phonemes).strip()
 
     @cached_property
-    def _american(self) -> Any:
-        return _hibari(lambda word: self._unknown_word(word, False), british=False)
+    def _american(self) -> EnglishReader:
+        return EnglishReader(self._english_table, lambda word: self._unknown_word(word, False))
 
     @cached_property
-    def _british(self) -> Any:
-        return _hibari(lambda word: self._unknown_word(word, True), british=True)
+    def _british(self) -> EnglishReader:
+        return EnglishReader(self._english_table, lambda word: self._unknown_word(word, True), british=True)
+
+    @cached_property
+    def _english_table(self) -> Table:
+        return Table(self._english_path)
+
+    @cached_property
+    def _pinyin(self) -> PinyinReader | None:
+        return None if self._chinese_path is None else PinyinReader(Table(self._chinese_path))
+
+
+def _chinese(reader: PinyinReader, run: str, readings: Sequence[tuple[int, int, Reading]]) -> str:
+    """Phonemes of a run of Chinese, words apart."""
+    parts = []
+    for word, syllables in reader.words(run, readings):
+        sounds = "".join(reader.sounds(syllable) for syllable in syllables if syllable)
+        parts.append(" " + sounds if sounds else word.translate(_CHINESE_MARKS).strip() + " ")
+    return re.sub(r" +(?=[,.!?;:])", "", re.sub(r" {2,}", " ", "".join(parts))).strip()
+
+
+def _log_dropped(letters: Iterable[str]) -> None:
+    log.warning("dropped letters that this voice cannot read: %s", " ".join(sorted(set(letters))[:20]))
 
 
 def english_parts(text: str, *, british: bool = False) -> Iterator[tuple[str, str]]:
     """(part, phonemes or "") of English text: spelled letters and words that context tells have theirs given here.
 
-    hibari takes the letter A for the article, and reads some words of two readings by their commoner one.
+    The dictionary takes the letter A for the article, and reads some words of two readings by their commoner one.
     """
     start = 0
     for match in _GIVEN.finditer(text):
@@ -165,8 +199,8 @@ def _letters(match: re.Match[str], *, british: bool) -> str:
 
 def _heteronym(match: re.Match[str]) -> str:
     before, after = match.string[: match.start()], match.string[match.end() :]
-    for pattern_before, pattern_after, sound in _HETERONYMS[match.group().lower()]:
-        if pattern_before.search(before[-30:]) and pattern_after.match(after):
+    for words_before, words_after, sound in _HETERONYMS[match.group().lower()]:
+        if re.search(rf"(?:{words_before})$", before[-30:], re.IGNORECASE) and re.match(words_after, after, re.IGNORECASE):
             return sound
     return ""
 
@@ -189,31 +223,3 @@ def script_runs(text: str) -> Iterator[tuple[str, bool]]:
     for match in _RUN.finditer(text):
         run = match.group()
         yield run, bool(_IS_HAN.match(run))
-
-
-def _hibari(unknown_word: Callable[[str], str], *, british: bool) -> Any:
-    try:
-        from hibari.g2p import G2P
-    except ImportError:
-        raise MissingExtraError("hibari-tts, which reads English,", "kokoro") from None
-    return G2P(oov=unknown_word, british=british)
-
-
-@lru_cache(maxsize=1)
-def _misaki() -> Any:
-    """misaki's Chinese reader, for its marks and its way from pinyin to phonemes."""
-    try:
-        from misaki.zh import ZHG2P
-    except ImportError:
-        raise MissingExtraError("misaki, which reads Chinese,", "kokoro") from None
-    return ZHG2P
-
-
-def _zh_phonemes(run: str, readings: Sequence[tuple[int, int, Reading]] = ()) -> str:
-    """Phonemes of a run of Chinese, words apart as misaki writes them; misaki's own number reading is not wanted."""
-    reader = _misaki()
-    parts = []
-    for word, syllables in pinyin.words(run, readings):
-        sounds = "".join(reader.py2ipa(syllable) for syllable in syllables if syllable)
-        parts.append(" " + sounds.replace(chr(815), "") if sounds else reader.map_punctuation(word) + " ")
-    return re.sub(r" +(?=[,.!?;:])", "", re.sub(r" {2,}", " ", "".join(parts))).strip()

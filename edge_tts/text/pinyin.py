@@ -1,19 +1,23 @@
-"""Chinese characters -> pinyin with tone numbers: jieba's words, pypinyin's readings, lexicons, context, and tone sandhi.
+"""Chinese characters -> pinyin with tone numbers: the dictionary's words and readings, lexicons, context, and tone sandhi.
 
-Both libraries load at the first call.
+The dictionary's readings are pypinyin's (MIT), in a table that `convert.readings` makes.
 """
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from edge_tts.errors import MissingExtraError
+from edge_tts.text.chinese_words import WordSplitter
 from edge_tts.text.lexicon import Lexicon, Reading, shipped
+from edge_tts.text.table import Table
 
+# Characters that phrases are made of: the dictionary's phrases never reach across others.
+_HAN = re.compile(
+    "([\u3007\u3400-\u4dbf\u4e00-\u9fff\ue815-\ue864\uf900-\ufaff\U00020000-\U0002a6df\U0002a703-\U0002b81d\U0002b825-\U0002bf6e"
+    "\U0002c029-\U0002ce93\U0002d016\U0002d11b-\U0002ebd9\U0002f80a-\U0002fa1f\U00030000-\U00032389]+)"
+)
+_LONGEST_PHRASE = 20
 _NUMERALS = "零一二两三四五六七八九十百千万亿几"
 _SUBJECTS = frozenset(
     "我 你 他 她 它 您 咱 谁 我们 你们 他们 她们 咱们 大家 就 都 也 总 还 可 必 非 先 又 只 准 这 那 今天 明天 现在 人 "
@@ -21,9 +25,10 @@ _SUBJECTS = frozenset(
 )
 _HEADS = "校班部家市省县局院会社队船学生成增助特首见酋兄师道乡镇村区州科处厅署行"  # before 长 as a title
 
+_IN_GROUP = re.compile(r"\((\w)\)")
 # Characters whose reading hangs on what stands beside them; the group is the character.
 _CONTEXT = [
-    (re.compile(pattern), reading)
+    (_IN_GROUP.findall(pattern)[0], pattern, reading)
     for pattern, reading in (
         (rf"(?<![{_HEADS}])(长)(?=[约为达有]?[{_NUMERALS}]+(?:点|米|公里|厘米|毫米|千米|里|尺|丈|寸|英尺|英里|公分|年|天|多"
          r"|余|个))", "chang2"),
@@ -62,30 +67,87 @@ _CONTEXT = [
 ]  # fmt: skip
 
 
-def words(text: str, readings: Sequence[tuple[int, int, Reading]] = ()) -> list[tuple[str, list[str | None]]]:
-    """The text's words in order, each with its characters' syllables ("chong2"), None where a character is none of Han.
+class PinyinReader:
+    """Reads Chinese by the table's dictionaries."""
 
-    Tone sandhi is applied.
-    readings: (start, end, reading) of words of this text whose pinyin is given; they win over the shipped lexicon
-    """
-    said, spans = _citation(text)
-    fixed = _fix(said, shipped(), text)
-    for pattern, reading in _CONTEXT:
-        for match in pattern.finditer(text):
-            position = match.start(match.lastindex or 1)
-            if position not in fixed:
-                said[position] = reading
-    for start, end, given in readings:
-        if given.pinyin:
-            said[start:end] = [_ascii(syllable) for syllable in given.pinyin]
-            spans = _as_word(spans, start, end)
-    _sandhi(text, said, spans, {i for start, end, _ in readings for i in range(start, end)})
-    return [(text[start:end], said[start:end]) for start, end in spans]
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._split = WordSplitter(table)
 
+    def words(self, text: str, readings: Sequence[tuple[int, int, Reading]] = ()) -> list[tuple[str, list[str | None]]]:
+        """The text's words in order, each with its characters' syllables ("chong2"), None where a character is none of Han.
 
-def syllables(text: str, readings: Sequence[tuple[int, int, Reading]] = ()) -> list[str | None]:
-    """As `words`, one syllable or None for each character of the text."""
-    return [syllable for _, word in words(text, readings) for syllable in word]
+        Tone sandhi is applied.
+        readings: (start, end, reading) of words of this text whose pinyin is given; they win over the shipped lexicon
+        """
+        said, spans = self._citation(text)
+        fixed = _fix(said, shipped(), text)
+        for character, pattern, reading in _CONTEXT:
+            for match in re.finditer(pattern, text) if character in text else ():
+                position = match.start(match.lastindex or 1)
+                if position not in fixed:
+                    said[position] = reading
+        for start, end, given in readings:
+            if given.pinyin:
+                said[start:end] = [_ascii(syllable) for syllable in given.pinyin]
+                spans = _as_word(spans, start, end)
+        _sandhi(text, said, spans, {i for start, end, _ in readings for i in range(start, end)})
+        return [(text[start:end], said[start:end]) for start, end in spans]
+
+    def syllables(self, text: str, readings: Sequence[tuple[int, int, Reading]] = ()) -> list[str | None]:
+        """As `words`, one syllable or None for each character of the text."""
+        return [syllable for _, word in self.words(text, readings) for syllable in word]
+
+    def sounds(self, syllable: str) -> str:
+        """Phonemes of a syllable in misaki's alphabet; "" for one that Mandarin has not."""
+        return self._table.get("syllable", syllable) or ""
+
+    def dictionary(self, word: str) -> list[str | None]:
+        """A word's syllables as the dictionary has them: of the longest phrases in it, left to right, and of characters."""
+        said: list[str | None] = []
+        for i, part in enumerate(_HAN.split(word)):
+            said += self._phrases(part) if i % 2 else [None] * len(part)
+        return said
+
+    def _phrases(self, han: str) -> Iterator[str | None]:
+        start = 0
+        while start < len(han):
+            rest = han[start:]
+            phrase, spoken = self._longest_phrase(rest)
+            if phrase and len(spoken) == len(phrase):
+                yield from spoken
+                start += len(phrase)
+                continue
+            end = len(han) if self._table.get("alone", rest) is not None else start + 1
+            yield from (self._table.get("reading", character) for character in han[start:end])
+            start = end
+
+    def _longest_phrase(self, text: str) -> tuple[str, list[str]]:
+        for end in range(min(len(text), _LONGEST_PHRASE), 1, -1):
+            spoken = self._table.get("reading", text[:end])
+            if spoken:
+                return text[:end], spoken.split(" ")
+        return "", []
+
+    def _citation(self, text: str) -> tuple[list[str | None], list[tuple[int, int]]]:
+        """Dictionary readings, particles told from full words; and where the words stand."""
+        said: list[str | None] = []
+        spans: list[tuple[int, int]] = []
+        previous = ""
+        for word in self._split(text):
+            start = len(said)
+            spans.append((start, start + len(word)))
+            spoken = self.dictionary(word)
+            following = text[start + len(word) : start + len(word) + 1]
+            if word == "地" and len(previous) > 1 and following.isalpha():
+                spoken = ["de5"]
+            elif word == "得":
+                spoken = ["dei3" if not previous.isalpha() or previous in _SUBJECTS else "de5"]
+            elif word == "着" and previous.isalpha():
+                spoken = ["zhe5"]
+            said += spoken
+            previous = word
+        return said, spans
 
 
 def _ascii(syllable: str) -> str:
@@ -104,31 +166,6 @@ def _as_word(spans: list[tuple[int, int]], start: int, end: int) -> list[tuple[i
     """The segmentation with start..end as one word."""
     kept = [(a, min(b, start)) for a, b in spans if a < start] + [(start, end)] + [(max(a, end), b) for a, b in spans if b > end]
     return [(a, b) for a, b in kept if a < b]
-
-
-def _citation(text: str) -> tuple[list[str | None], list[tuple[int, int]]]:
-    """Dictionary readings, particles told from full words; and where the words stand."""
-    jieba, lazy_pinyin, style = _libraries()
-    said: list[str | None] = []
-    spans: list[tuple[int, int]] = []
-    previous = ""
-    for word in jieba.lcut(text):
-        start = len(said)
-        spans.append((start, start + len(word)))
-        # pypinyin styles what `errors` gives as well, so it is given text, not None.
-        spoken = lazy_pinyin(word, style=style, neutral_tone_with_five=True, errors=lambda other: [""] * len(other))
-        if len(spoken) != len(word):
-            spoken = [lazy_pinyin(c, style=style, neutral_tone_with_five=True, errors=lambda other: [""])[0] for c in word]
-        following = text[start + len(word) : start + len(word) + 1]
-        if word == "地" and len(previous) > 1 and following.isalpha():
-            spoken = ["de5"]
-        elif word == "得":
-            spoken = ["dei3" if not previous.isalpha() or previous in _SUBJECTS else "de5"]
-        elif word == "着" and previous.isalpha():
-            spoken = ["zhe5"]
-        said += [syllable or None for syllable in spoken]
-        previous = word
-    return said, spans
 
 
 def _sandhi(text: str, said: list[str | None], spans: list[tuple[int, int]], given: set[int]) -> None:
@@ -158,14 +195,3 @@ def _yi(text: str, i: int, following: str | None) -> str:
     if before and before == after:  # 看一看
         return "yi5"
     return "yi2" if following[-1] == "4" or (after == "个" and following[-1] == "5") else "yi4"
-
-
-@cache
-def _libraries() -> tuple[Any, Any, Any]:
-    try:
-        import jieba
-        from pypinyin import Style, lazy_pinyin
-    except ImportError as error:
-        raise MissingExtraError(f"{error.name}, which reads Chinese,", "kokoro") from None
-    jieba.setLogLevel(logging.WARNING)
-    return jieba, lazy_pinyin, Style.TONE3

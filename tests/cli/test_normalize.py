@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from edge_tts.bundle import Bundle
 
 
 def run(*arguments: str, text: bytes) -> subprocess.CompletedProcess[bytes]:
@@ -47,7 +47,6 @@ def test_a_lexicon_is_used_and_a_wrong_one_refused(tmp_path: Path) -> None:
     assert b"line 1" in done.stderr
 
 
-def test_phonemes_show_what_a_voice_is_given() -> None:
-    pytest.importorskip("misaki", reason="the kokoro extra is not installed")
-    done = run("phonemes", "--json", text="还钱".encode())
+def test_phonemes_show_what_a_voice_is_given(tiny_bundle: Bundle) -> None:
+    done = run("phonemes", "--json", "--bundle", str(tiny_bundle.path), text="还钱".encode())
     assert json.loads(done.stdout)["sentences"] == [{"lang": "zh", "text": "还钱。", "phonemes": "xwa↗n ʨʰjɛ↗n."}]

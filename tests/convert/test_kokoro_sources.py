@@ -237,7 +237,9 @@ def test_the_command_says_what_is_missing_without_npm_and_how_to_give_it(
     )
     monkeypatch.setattr(sources, "unknown_word_reader", lambda british: (Path(), Path(), sources.Source("words", "here")))
     monkeypatch.setattr(command.ov, "convert_model", lambda path: path)
-    parts = command._parts(sources.Source("weights", "here"), None, ["af_heart"])
+    monkeypatch.setattr(command.readings, "write", Path.mkdir)
+    monkeypatch.setattr(command, "_DICTIONARIES", ())
+    parts = command._parts(sources.Source("weights", "here"), None, ["af_heart"], packages / "readings")
     assert list(parts.voices) == ["xf_own"]
     message = capsys.readouterr().err
     assert "npm is not installed, so these voices could not be had: af_heart. Included instead: xf_own." in message

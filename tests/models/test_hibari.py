@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("hibari", reason="the kokoro extra is not installed")
+pytest.importorskip("hibari", reason="the extra convert-kokoro is not installed")
 
 from edge_tts import BundleError, Voice, load_voice
 from edge_tts.bundle import Bundle, open_bundle, write_manifest

@@ -315,6 +315,14 @@ def test_a_setting_that_is_missing_is_named(tiny_bundle: Bundle) -> None:
             KokoroSettings.of(Bundle(tiny_bundle.path, dataclasses.replace(tiny_bundle.manifest, settings=settings)))
 
 
+@pytest.mark.parametrize("name", ["english.table", "chinese.table"])
+def test_a_bundle_of_before_the_dictionaries_says_how_to_make_it_anew(tiny_bundle_copy: Path, name: str) -> None:
+    (tiny_bundle_copy / name).unlink()
+    write_manifest(tiny_bundle_copy, read_manifest(tiny_bundle_copy))
+    with pytest.raises(BundleError, match=rf"lists no file '{name}'; make it again with `python -m convert`"):
+        load_voice(tiny_bundle_copy)
+
+
 def test_styles_that_are_none_are_errors_and_never_unpickled(tiny_bundle_copy: Path) -> None:
     voices = tiny_bundle_copy / "voices"
     (voices / "af_tiny.npy").write_bytes(b"x" * 1000)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import soundfile
 
-pytest.importorskip("hibari", reason="the tiny voice needs the extra kokoro")
+pytest.importorskip("hibari", reason="the tiny voice needs the extra convert-kokoro")
 
 from tests.tiny_voice import VOICES, write_tiny_bundle
 

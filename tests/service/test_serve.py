@@ -20,7 +20,7 @@ from edge_tts.audio import WAV_HEADER_BYTES
 from edge_tts.client import Client
 from edge_tts.errors import RequestError
 
-pytest.importorskip("hibari", reason="the tiny voice needs the extra kokoro")
+pytest.importorskip("hibari", reason="the tiny voice needs the extra convert-kokoro")
 
 from tests.tiny_voice import write_tiny_bundle
 

@@ -69,10 +69,11 @@ def test_a_hostile_text_is_answered_and_the_next_one_unaffected(case: Case) -> N
 
 @pytest.mark.parametrize("path", [pytest.param(GIVEN, marks=given, id="given"), pytest.param(OWN, id="own")])
 def test_characters_of_several_readings_get_the_right_one(path: Path) -> None:
-    pytest.importorskip("jieba", reason="the kokoro extra, which reads Chinese, is not installed")
-    pytest.importorskip("pypinyin", reason="the kokoro extra, which reads Chinese, is not installed")
-    from edge_tts.text import pinyin
+    pytest.importorskip("jieba", reason="the extra convert-kokoro is not installed")
+    pytest.importorskip("misaki", reason="the extra convert-kokoro is not installed")
+    from tests.reading_tables import pinyin_reader
 
+    reader = pinyin_reader()
     wrong = []
     for case in cases(path):
         if not case.readings or not re.search(r"\[[a-z]+\d\]", case.readings[0]):
@@ -81,6 +82,6 @@ def test_characters_of_several_readings_get_the_right_one(path: Path) -> None:
         got = []
         for sentence in frontend.sentences(case.text, language="zh"):
             given = [(word.start, word.end, word.reading) for word in sentence.readings]
-            got += pinyin.syllables(sentence.text, given)
+            got += reader.syllables(sentence.text, given)
         wrong += [(case.text, w, g) for w, g in zip(wanted, got, strict=False) if w and w != g]
     assert wrong == []

@@ -88,6 +88,6 @@ def test_the_shipped_lexicon_is_sound() -> None:
 
 
 def test_homophones_sound_alike() -> None:
-    pypinyin = pytest.importorskip("pypinyin", reason="the kokoro extra is not installed")
+    pypinyin = pytest.importorskip("pypinyin", reason="the extra convert-kokoro is not installed")
     for syllable in ("chong2", "qing4", "lü4", "zhang3", "hang2"):
         assert pypinyin.lazy_pinyin(lexicon.homophones([syllable]), style=pypinyin.Style.TONE3, v_to_u=True) == [syllable]

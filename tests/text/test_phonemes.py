@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("hibari", reason="the kokoro extra is not installed")
-pytest.importorskip("misaki", reason="the kokoro extra is not installed")
+pytest.importorskip("hibari", reason="the extra convert-kokoro is not installed")
+pytest.importorskip("misaki", reason="the extra convert-kokoro is not installed")
 
 from edge_tts.text import frontend
-from edge_tts.text.phonemes import Phonemizer
+from tests.reading_tables import phonemizer
 
-PHONEMIZER = Phonemizer(lambda word, british: f"?{word}?")
+PHONEMIZER = phonemizer(lambda word, british: f"?{word}?")
 
 
 def phonemes(text: str, *, british: bool = False) -> str:

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edge_tts.text.phonemes import Phonemizer, script_runs
+from edge_tts.text.phonemes import ENGLISH_TABLE, Phonemizer, script_runs
 
-pytest.importorskip("hibari", reason="the kokoro extra is not installed")
-pytest.importorskip("misaki", reason="the kokoro extra is not installed")
+pytest.importorskip("hibari", reason="the extra convert-kokoro is not installed")
+pytest.importorskip("misaki", reason="the extra convert-kokoro is not installed")
+
+from tests.reading_tables import phonemizer, reading_tables
 
 Asked = list[tuple[str, bool]]
 
@@ -33,7 +35,7 @@ def phonemes() -> Phonemizer:
         _asked.append((word, british))
         return "nˈu"
 
-    return Phonemizer(unknown_word)
+    return phonemizer(unknown_word)
 
 
 # --- runs ---------------------------------------------------------------------------------------------------------------
@@ -86,6 +88,13 @@ def test_letters_of_other_scripts_are_dropped_and_logged(phonemes: Phonemizer, c
     with caplog.at_level(logging.WARNING, "edge_tts"):
         assert phonemes("Hello привет there.") == phonemes("Hello  there.")
     assert "dropped letters that this voice cannot read: в е и п р т" in caplog.text
+
+
+def test_a_voice_without_chinese_drops_it_and_reads_the_rest(caplog: pytest.LogCaptureFixture) -> None:
+    english = Phonemizer(lambda word, british: "", reading_tables() / ENGLISH_TABLE)
+    with caplog.at_level(logging.WARNING, "edge_tts"):
+        assert english("Hello 你好，world.") == "həlˈO wˈɜɹld."
+    assert "dropped letters that this voice cannot read: 你 好" in caplog.text
 
 
 @pytest.mark.parametrize("text", ["привет", "안녕하세요", "カタカナ", "😀"])

@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("jieba", reason="the kokoro extra, which reads Chinese, is not installed")
-pytest.importorskip("pypinyin", reason="the kokoro extra, which reads Chinese, is not installed")
+pytest.importorskip("jieba", reason="the extra convert-kokoro is not installed")
+pytest.importorskip("pypinyin", reason="the extra convert-kokoro is not installed")
+pytest.importorskip("misaki", reason="the extra convert-kokoro is not installed")
 
 from edge_tts.text.lexicon import Reading
-from edge_tts.text.pinyin import syllables, words
+from tests.reading_tables import pinyin_reader
+
+READER = pinyin_reader()
 
 
 def said(text: str) -> str:
-    return " ".join(syllable or "-" for syllable in syllables(text))
+    return " ".join(syllable or "-" for syllable in READER.syllables(text))
 
 
 @pytest.mark.parametrize(
@@ -42,10 +45,10 @@ def test_words_around_a_character_tell_its_reading(text: str, reading: str) -> N
 
 
 def test_a_given_reading_wins_and_keeps_its_tone() -> None:
-    assert syllables("朝阳好", [(0, 2, Reading(pinyin=("chao2", "yang2")))])[:2] == ["chao2", "yang2"]
-    assert words("我爱朝阳", [(2, 4, Reading(pinyin=("chao2", "yang2")))])[-1] == ("朝阳", ["chao2", "yang2"])
+    assert READER.syllables("朝阳好", [(0, 2, Reading(pinyin=("chao2", "yang2")))])[:2] == ["chao2", "yang2"]
+    assert READER.words("我爱朝阳", [(2, 4, Reading(pinyin=("chao2", "yang2")))])[-1] == ("朝阳", ["chao2", "yang2"])
 
 
 def test_every_character_has_a_place() -> None:
     for text in ("你好，world！", "㐀𠀀嗯", "", "。"):
-        assert len(syllables(text)) == len(text)
+        assert len(READER.syllables(text)) == len(text)

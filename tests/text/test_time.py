@@ -21,6 +21,8 @@ FLOODS = [
     *["1 ", "a ", " ", "\n", "1 1 ", "a, ", "\n- ", "\n1. ", "\n| ", "January 1 ", "Pope I ", "<s a=1 ", "{a|", "data:a/a;a=",
     "GPT-1", "1️😊"],
 ]
+# These see one sentence at a time.
+READERS = tuple(f"edge_tts.text.{name}" for name in ("phonemes", "pinyin", "english", "chinese_words"))
 LIMIT_S = 10.0  # a quadratic pattern takes minutes
 
 
@@ -28,7 +30,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
     """Every pattern of the front end, those in tables of rules too, by where it stands."""
     seen = set()
     for module in pkgutil.walk_packages(edge_tts.text.__path__, "edge_tts.text."):
-        if module.name.endswith((".phonemes", ".pinyin")):  # these see one sentence
+        if module.name.startswith(READERS):
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             for index, item in enumerate(value if isinstance(value, list) else [value]):
