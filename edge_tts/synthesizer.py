@@ -122,9 +122,11 @@ class Voice:
         return self.bundle.default_voice(language)
 
     def warm_up(self) -> None:
-        """Speak a word into nothing, so that the first request does not pay for first-time work."""
+        """Speak a word into nothing, and read a number, so that the first request does not pay for first-time work."""
         languages = self.bundle.manifest.languages
         for language in [language for language in languages if language in _WARM_UP] or languages[:1]:
+            for _ in frontend.sentences("1", language=language):
+                pass
             for _ in self.synthesize(_WARM_UP.get(language, _WARM_UP["en"]), language=language):
                 pass
 

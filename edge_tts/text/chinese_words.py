@@ -14,11 +14,12 @@ from functools import cached_property
 from math import log
 from typing import Any
 
+from edge_tts.text.patterns import LazyPattern
 from edge_tts.text.table import Table
 
-_STRETCH = re.compile(r"([\u4e00-\u9fd5a-zA-Z0-9+#&._%-]+)")
+_STRETCH = LazyPattern(r"([\u4e00-\u9fd5a-zA-Z0-9+#&._%-]+)")
 _APART = re.compile(r"\r\n|.", re.DOTALL)  # what stands between stretches, a character each
-_HAN = re.compile(r"([\u4e00-\u9fd5]+)")
+_HAN = LazyPattern(r"([\u4e00-\u9fd5]+)")
 _LATIN = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
 _STATES = "BMES"  # begin, middle and end of a word; a word by itself
 _BEFORE = {"B": "ES", "M": "MB", "E": "BM", "S": "SE"}

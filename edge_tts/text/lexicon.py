@@ -23,8 +23,9 @@ from pathlib import Path
 from edge_tts.errors import OptionError
 from edge_tts.text.data import lines, table
 from edge_tts.text.language import HAN
+from edge_tts.text.patterns import WidePattern
 
-_HAN_ONLY = re.compile(f"[{HAN}]+")
+_HAN_ONLY = WidePattern(f"[{HAN}]+")
 _SYLLABLE = re.compile(r"[a-zü]{1,6}[1-5]")
 _PHONEMES = re.compile(r"/([^/\s][^/]*)/")
 _COMMENT = re.compile(r"(?:^|\s)#.*")  # the # of C# starts none

@@ -17,6 +17,7 @@ from edge_tts.stages import stage
 from edge_tts.text import WordReading
 from edge_tts.text.english import EnglishReader
 from edge_tts.text.lexicon import Reading
+from edge_tts.text.patterns import LazyPattern, WidePattern
 from edge_tts.text.pinyin import PinyinReader
 from edge_tts.text.table import Table
 
@@ -25,8 +26,8 @@ log = logging.getLogger(__name__)
 # Han characters with the punctuation that belongs to them, kana and hangul apart; everything else goes to English.
 _HAN = r"\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _CJK_PUNCTUATION = r"、，。！？：；．…—«»《》「」『』【】（）“”‘’·～"
-_RUN = re.compile(rf"[{_HAN}][{_HAN}{_CJK_PUNCTUATION}\s]*|[^{_HAN}]+")
-_IS_HAN = re.compile(rf"[{_HAN}]")
+_RUN = LazyPattern(rf"[{_HAN}][{_HAN}{_CJK_PUNCTUATION}\s]*|[^{_HAN}]+")
+_IS_HAN = WidePattern(rf"[{_HAN}]")
 _SPEAKABLE_ELSEWHERE = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u02b0-\u02ff\u0250-\u02af\u0300-\u036f]")
 # Full-width marks in a run that English reads.
@@ -220,6 +221,9 @@ def _runs(text: str, readings: Sequence[WordReading]) -> Iterator[tuple[str, int
 
 def script_runs(text: str) -> Iterator[tuple[str, bool]]:
     """(run, is Han) of a text, in order and without loss; punctuation goes with the Han run before it."""
+    if text and text.isascii():
+        yield text, False
+        return
     for match in _RUN.finditer(text):
         run = match.group()
         yield run, bool(_IS_HAN.match(run))

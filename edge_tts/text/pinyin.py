@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from edge_tts.text.chinese_words import WordSplitter
 from edge_tts.text.lexicon import Lexicon, Reading, shipped
+from edge_tts.text.patterns import LazyPattern
 from edge_tts.text.table import Table
 
 # Characters that phrases are made of: the dictionary's phrases never reach across others.
-_HAN = re.compile(
+_HAN = LazyPattern(
     "([\u3007\u3400-\u4dbf\u4e00-\u9fff\ue815-\ue864\uf900-\ufaff\U00020000-\U0002a6df\U0002a703-\U0002b81d\U0002b825-\U0002bf6e"
     "\U0002c029-\U0002ce93\U0002d016\U0002d11b-\U0002ebd9\U0002f80a-\U0002fa1f\U00030000-\U00032389]+)"
 )

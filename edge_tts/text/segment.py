@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from edge_tts.text.language import HAN, HANGUL, KANA
+from edge_tts.text.patterns import WidePattern
 
 _CLOSERS = "”’」』》）)\\]\"'】〉"
 # A full stop ends a sentence before a space, a closing mark or a CJK letter; CJK marks end one anywhere.
@@ -50,7 +51,7 @@ _HIDDEN = (("<!--", "-->"), ("<script", "</script"), ("<style", "</style"))
 
 _CLAUSE = re.compile(r"[，；：、,;:—…)）”」』]+(?![\d”」』)）])\s?")
 _JOINED_WEIGHT, _CRUMB_WEIGHT = 80, 12
-_WIDE = re.compile(f"[{HAN}{KANA}{HANGUL}]")
+_WIDE = WidePattern(f"[{HAN}{KANA}{HANGUL}]")
 _LINE_END = re.compile(rf"[.。!！?？…,，;；:：、—-][{_CLOSERS}]*$")
 
 

@@ -13,6 +13,7 @@ import pytest
 import edge_tts.text
 from edge_tts.text import frontend
 from edge_tts.text.normalize.rules import Rule
+from edge_tts.text.patterns import LazyPattern
 
 FLOODS = [
     *"1 a A . , - / : ; < > & [ ( { * _ ` ~ = $ \\ # | @ % ° ^ + ' \" 你 。 … “ 「 （ 年 第 ① Ⅳ 😀 \u0301 ⁄".split(" "),
@@ -35,6 +36,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
         for name, value in vars(importlib.import_module(module.name)).items():
             for index, item in enumerate(value if isinstance(value, list) else [value]):
                 pattern = item.pattern if isinstance(item, Rule) else item[0] if isinstance(item, tuple) and item else item
+                pattern = pattern.compiled if isinstance(pattern, LazyPattern) else pattern
                 if isinstance(pattern, re.Pattern) and pattern not in seen:
                     seen.add(pattern)
                     yield f"{module.name.removeprefix('edge_tts.text.')}.{name}[{index}]", pattern

@@ -11,16 +11,17 @@ from collections.abc import Callable
 
 from edge_tts.text.language import HAN, KANA, LATIN
 from edge_tts.text.normalize import punctuation
+from edge_tts.text.patterns import LazyPattern, WidePattern
 
 # English inside Chinese: a stretch with no Han, of at least three words that have a lower-case letter.
-_NO_HAN = re.compile(f"[^{HAN}{KANA}]+")
+_NO_HAN = LazyPattern(f"[^{HAN}{KANA}]+")
 _WORD = re.compile(f"(?<![^\\s“\"'(（，。！？：；、,])(?:[{LATIN}][a-z'’]*[a-z]|I|a)(?![^\\s”\"')）,.!?:;，。！？：；、…—-]"
                    "|[.:]\\S)")
 _ENGLISH_WORDS = 4
 _FUNCTION_WORD = re.compile(r"\b(?:the|is|are|was|were|am|of|and|to|in|on|at|for|with|you|he|she|we|they|my|your|his|have"
                             r"|has|had|do|does|did|will|would|can|not|this|that|it|be|so|but|a|i|about|by|from)\b", re.IGNORECASE)
 # Chinese inside English: Han with the digits and signs that touch it.
-_HAN_STRETCH = re.compile(f"[{HAN}](?:[^A-Za-z\\s]{{0,60}}[{HAN}，。！？]|[{HAN}])*")
+_HAN_STRETCH = WidePattern(f"[{HAN}](?:[^A-Za-z\\s]{{0,60}}[{HAN}，。！？]|[{HAN}])*")
 _PASSES = 3
 LANGUAGES = ("en", "zh", "yue", "ja", "ko")
 _SPEAKABLE = re.compile(r"[^\W_]")
@@ -59,7 +60,7 @@ def runs(text: str, language: str) -> list[tuple[str, str]]:
 
 
 def _split(
-    text: str, pattern: re.Pattern[str], inner: str, outer: str, accepts: Callable[[str], bool]
+    text: str, pattern: LazyPattern, inner: str, outer: str, accepts: Callable[[str], bool]
 ) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     start = 0

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from edge_tts.text.language import HAN, KANA
+from edge_tts.text.patterns import WidePattern
 
 _CJK = f"{HAN}{KANA}"
 _APOSTROPHE = re.compile(r"(?<=[A-Za-zÀ-ɏ])[’'´ʼ](?=[A-Za-zÀ-ɏ])|(?<=[sSnN])[’'](?= [a-z])|(?<![^\s“\"(])[’'](?=(?:tis|twas"
@@ -25,9 +26,9 @@ _PAUSES = re.compile(r" ?[,，、;；:：.。!！?？][ ,，、;；:：.。!！?
 _STRENGTH = {mark: strength for strength, marks in enumerate(("，,、", "；;：:", "。.", "！!", "？?")) for mark in marks}
 _TO_CJK = str.maketrans(",;:.!?", "，；：。！？")
 _TO_LATIN = str.maketrans("，、；：。！？", ",,;:.!?")
-_CJK_SPACE = re.compile(f"(?<=[{_CJK}]) (?=[{_CJK}])")
+_CJK_SPACE = WidePattern(f"(?<=[{_CJK}]) (?=[{_CJK}])")
 _SPACES = re.compile(r"\s+")
-_IS_CJK = re.compile(f"[{_CJK}]")
+_IS_CJK = WidePattern(f"[{_CJK}]")
 _LAST_LETTER = "\U000effff"  # beyond are the placeholders of words, in any script
 
 
