@@ -14,7 +14,7 @@ import weakref
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from edge_tts.errors import BundleError
@@ -30,7 +30,6 @@ class Table:
     """The rows of a table file by section and key. May be shared by threads. BundleError when the file is no table."""
 
     def __init__(self, path: Path | str) -> None:
-        self._path = path
         try:
             self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
@@ -41,10 +40,11 @@ class Table:
             if magic != _MAGIC:
                 raise ValueError("it begins otherwise")
             index = os.pread(self._file, os.fstat(self._file).st_size - where, where)
-            self._first, self._starts = json.loads(zlib.decompress(index))
+            self._first, starts = json.loads(zlib.decompress(index))
         except (OSError, ValueError, TypeError, OverflowError, struct.error, zlib.error) as error:
             raise BundleError(f"{path} is no table that this version reads ({error}); {_REMEDY}") from None
-        self._block = lru_cache(_BLOCKS_IN_MEMORY)(self._read_block)
+        # Not a method, or the table would hold itself, and its file open, until garbage is collected.
+        self._block = lru_cache(_BLOCKS_IN_MEMORY)(partial(_read_block, path, self._file, starts))
 
     def get(self, section: str, key: str) -> str | None:
         """The value of a row, None where there is no such row."""
@@ -59,12 +59,13 @@ class Table:
         start += len(row) + 2
         return block[start : block.index("\n", start)]
 
-    def _read_block(self, number: int) -> str:
-        start, end = self._starts[number : number + 2]
-        try:
-            return zlib.decompress(os.pread(self._file, end - start, start)).decode()
-        except (OSError, ValueError, zlib.error) as error:
-            raise BundleError(f"{self._path} is damaged ({error}); {_REMEDY}") from None
+
+def _read_block(path: Path | str, file: int, starts: list[int], number: int) -> str:
+    start, end = starts[number : number + 2]
+    try:
+        return zlib.decompress(os.pread(file, end - start, start)).decode()
+    except (OSError, ValueError, zlib.error) as error:
+        raise BundleError(f"{path} is damaged ({error}); {_REMEDY}") from None
 
 
 def write_table(path: Path, rows: Iterable[tuple[str, str, str]]) -> None:

@@ -73,7 +73,7 @@ def runs() -> tuple[tuple[str, bool], ...]:
 
 def rows(table: Table, section: str) -> list[tuple[str, str]]:
     """A table's rows, read as nothing but these tests reads them."""
-    blocks = (table._read_block(number) for number in range(len(table._first)))
+    blocks = (table._block(number) for number in range(len(table._first)))
     lines = (line for block in blocks for line in block.split("\n") if line.startswith(f"{section} "))
     return [tuple(line.removeprefix(f"{section} ").split("\t")) for line in lines]  # type: ignore[misc]
 

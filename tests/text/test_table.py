@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ def test_it_answers_as_a_dictionary_does(
     for key in [*others, *entries, "x"]:
         assert table.get("some", key) == many.get(key)
         assert table.get("none", key) is None
+
+
+def test_its_file_is_closed_with_it(tmp_path: Path) -> None:
+    write_table(tmp_path / "a", [("a", "k", "v")])
+    before = len(os.listdir("/proc/self/fd"))
+    table = Table(tmp_path / "a")
+    assert table.get("a", "k") == "v" and len(os.listdir("/proc/self/fd")) == before + 1
+    del table
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_the_same_rows_in_any_order_give_the_same_bytes(tmp_path: Path) -> None:

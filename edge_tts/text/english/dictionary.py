@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from edge_tts.text.table import Table
 
@@ -48,10 +48,8 @@ class Dictionary:
     """The words of one accent."""
 
     def __init__(self, table: Table, *, british: bool) -> None:
-        self._table = table
         self._british = british
-        self._accent = "gb" if british else "us"
-        self._row = lru_cache(_WORDS_IN_MEMORY)(self._read_row)
+        self._row = lru_cache(_WORDS_IN_MEMORY)(partial(_read_row, table, "gb" if british else "us"))
 
     def phonemes(self, word: str, tag: str, context: Context) -> str | None:
         """Phonemes of a word of that part of speech (Penn Treebank tag), None if neither it nor what it is made from is there."""
@@ -70,15 +68,6 @@ class Dictionary:
         return self._with_ending(word, asked, stress_ing=True)
 
     # --- rows -----------------------------------------------------------------------------------------------------------
-
-    def _read_row(self, word: str) -> tuple[Sounds | None, bool]:
-        """A row's sounds, and whether they are checked ones."""
-        row = self._table.get(self._accent, word)
-        if row is None:
-            return None, False
-        if row.startswith("~"):
-            return row[1:], False
-        return (json.loads(row) if row.startswith("{") else row), True
 
     def _checked(self, word: str) -> Sounds | None:
         """Sounds of a word from the checked part; it answers for its other case, too, where that has no row of its own."""
@@ -256,6 +245,16 @@ class Dictionary:
     @property
     def _weak_vowel(self) -> str:
         return "ɪ" if self._british else "ᵻ"
+
+
+def _read_row(table: Table, accent: str, word: str) -> tuple[Sounds | None, bool]:
+    """A row's sounds, and whether they are checked ones."""
+    row = table.get(accent, word)
+    if row is None:
+        return None, False
+    if row.startswith("~"):
+        return row[1:], False
+    return (json.loads(row) if row.startswith("{") else row), True
 
 
 _FUNCTION_WORDS = frozenset(("am", "an", "by", "to", "in", "the", "used"))

@@ -5,7 +5,7 @@ Words that are nearly always one tag have it in the table; for the others the we
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from edge_tts.text.table import Table
 
@@ -20,7 +20,7 @@ class Tagger:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._tags = (table.get("tagger", "tags") or "").split(" ")
-        self._weights = lru_cache(_FEATURES_IN_MEMORY)(self._read_weights)
+        self._weights = lru_cache(_FEATURES_IN_MEMORY)(partial(_read_weights, table))
 
     def __call__(self, words: list[str]) -> list[str]:
         """A tag for each word of a sentence."""
@@ -44,9 +44,11 @@ class Tagger:
             return "NN"
         return max((scores.get(i, 0), tag) for i, tag in enumerate(self._tags))[1]
 
-    def _read_weights(self, feature: str) -> tuple[tuple[int, float], ...]:
-        numbers = (self._table.get("weights", feature) or "").split()
-        return tuple((int(tag), int(tenths) / _WEIGHT_UNIT) for tag, tenths in zip(numbers[::2], numbers[1::2], strict=True))
+
+def _read_weights(table: Table, feature: str) -> tuple[tuple[int, float], ...]:
+    """(tag's number, weight) of a feature."""
+    numbers = (table.get("weights", feature) or "").split()
+    return tuple((int(tag), int(tenths) / _WEIGHT_UNIT) for tag, tenths in zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def _features(i: int, word: str, around: list[str], previous: str, before_previous: str) -> tuple[str, ...]:
