@@ -26,7 +26,7 @@ _CLOSERS = r"\s\"'”’»)\]}」』》"
 # The first of the marks that a clause ends with; the library has looked at one character beyond.
 _END = re.compile(rf"([.。!！?？؟,，、،:：;；؛—])[.。!！?？؟,，、،:：;；؛…—{_CLOSERS}-]*\S?$")
 _MARKS = str.maketrans("。！？؟，、،：；؛—", ".!??,,,:;;;")
-_PAUSES = (",", ":", ";")
+_PAUSES, _STOPS = (",", ":", ";"), (".", "!", "?")
 
 
 def sentences(text: str, voice: str) -> Iterator[list[str]]:
@@ -37,8 +37,8 @@ def sentences(text: str, voice: str) -> Iterator[list[str]]:
     """
     phonemes = ""
     for clause, mark in clauses(text, voice) if text.strip() else ():
-        phonemes += clause + mark + (" " if mark in _PAUSES else "")
-        if mark not in _PAUSES:
+        phonemes += (" " if phonemes and phonemes[-1] != " " else "") + clause + mark + (" " if mark in _PAUSES else "")
+        if mark in _STOPS:
             yield list(unicodedata.normalize("NFD", phonemes))
             phonemes = ""
     if phonemes:

@@ -36,6 +36,10 @@ def test_a_clause_has_the_mark_that_ends_it() -> None:
     assert [mark for _, mark in espeak.clauses("He said “stop!” and left", "en-us")] == ["!", ""]
 
 
+def test_what_ends_no_sentence_is_followed_by_more_of_it() -> None:
+    assert ["".join(sentence) for sentence in espeak.sentences("Wait… what, no", "en-us")] == ["wˈeɪt wˌʌt, nˈoʊ"]
+
+
 def test_text_without_words_has_no_phonemes() -> None:
     assert [p for s in espeak.sentences(" ", "en-us") for p in s] == []
 
