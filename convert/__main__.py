@@ -15,6 +15,7 @@ COMMANDS = {
     "hibari": ("convert.hibari.command", "make the voice for the slowest boxes: hibari, 8 million parameters, English"),
     "piper": ("convert.piper.command", "make a voice of any Piper voice: VOICE.onnx and its configuration"),
     "cosyvoice": ("convert.cosyvoice.command", "make a voice of a CosyVoice-300M checkpoint: five languages, sampled speech"),
+    "evaluate": ("convert.evaluate", "judge a voice against its float32 original"),
     "parity": ("convert.cosyvoice.parity", "compare a CosyVoice checkpoint's networks with golden outputs"),
 }
 

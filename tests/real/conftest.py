@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.listening import Listener
+from convert.listening import Listener
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache"

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from convert.listening import Listener, error_rate, words
 from tests.box import Box, booted, debootstrap, missing_programs
 from tests.real.conftest import CACHE, ROOT
-from tests.real.listening import Listener, error_rate, words
 
 SOCKET = "/run/edge-tts/text.sock"
 PACKAGE = "edge-tts-openvino"

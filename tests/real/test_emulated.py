@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from convert.listening import Listener, words
 from tests.real.conftest import CACHE, ROOT
-from tests.real.listening import Listener, words
 
 pytestmark = pytest.mark.slow
 

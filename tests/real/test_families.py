@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import soundfile
 
+from convert.listening import Listener, error_rate
+from convert.sentences import ENGLISH
 from edge_tts import Voice, load_voice
 from tests.real.conftest import CACHE
-from tests.real.listening import Listener, error_rate
-from tests.real.sentences import ENGLISH
 from tests.real.test_readme import blocks
 
 MAX_ERROR = 0.06

