@@ -31,7 +31,7 @@ from convert import quantize
 from convert.cosyvoice import calibration
 from convert.cosyvoice.checkpoint import Checkpoint, load_checkpoint
 from convert.cosyvoice.config import CosyVoiceConfig, read_config
-from convert.cosyvoice.export import int8_rows, position_tables, stages
+from convert.cosyvoice.export import int8_columns, position_tables, stages
 from convert.cosyvoice.ranks import FILE_NAME as RANKS_FILE
 from convert.cosyvoice.ranks import PACKAGE, fetch_ranks
 from convert.cosyvoice.recipes import DEFAULT, GRAPHS, RECIPES, properties
@@ -162,7 +162,7 @@ def write_parts(
     arrays = tables(checkpoint)
     positions: NDArray[Any] = position_tables(checkpoint.lm)
     if recipe.graphs["speech_lm"].method != "float32":
-        positions, arrays["lm.position_scales"] = int8_rows(positions)
+        positions, arrays["lm.position_scales"] = int8_columns(positions)
     np.savez(directory / "tables.npz", allow_pickle=False, **arrays)
     np.save(directory / "positions.npy", positions, allow_pickle=False)
     (directory / "voices").mkdir()

@@ -15,6 +15,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import openvino as ov
@@ -26,8 +27,10 @@ from torch.nn.utils import parametrize
 
 from convert.cosyvoice.checkpoint import Checkpoint
 from convert.cosyvoice.modules import EncoderLayer, SpeechLM, sinusoidal_positions
+from convert.cosyvoice.vocoder_graph import vocoder_graph
 from convert.stateful import CacheBuilder, constant
 
+Module = TypeVar("Module", bound=nn.Module)
 # Positions that the speech LM can reach: prefix and speech tokens together. 2048 are 40 s of speech.
 MAX_POSITIONS = 2048
 
@@ -43,11 +46,10 @@ class Stage:
 def stages(checkpoint: Checkpoint) -> Iterator[Stage]:
     """All graphs of the model, in the order of the way from text to waveform."""
     lm, flow, vocoder = checkpoint.lm, checkpoint.flow, checkpoint.vocoder
-    n_mels, bins = checkpoint.config.vocoder.n_mels, checkpoint.config.vocoder.n_fft + 2
+    n_mels = checkpoint.config.vocoder.n_mels
     rows = checkpoint.config.flow.estimator.out_channels
     tokens = torch.zeros(1, 7, dtype=torch.int64)
     mel = torch.zeros(1, n_mels, 24)
-    per_frame = math.prod(checkpoint.config.vocoder.upsample_rates)
     features = checkpoint.config.flow.estimator.in_channels
     two = (torch.zeros(2, rows, 24),) * 2 + (torch.zeros(2, features), torch.zeros(2, rows), torch.zeros(2, rows, 24))
     yield Stage("text_encoder", lambda: _trace(
@@ -62,9 +64,7 @@ def stages(checkpoint: Checkpoint) -> Iterator[Stage]:
         {"x": [-1, rows, -1], "mu": [-1, rows, -1], "time": [-1, features], "speaker": [-1, rows], "cond": [-1, rows, -1]},
         ["direction"]))  # fmt: skip
     yield Stage("f0_predictor", lambda: _trace(_plain(vocoder.f0_predictor), {"mel": mel}, {"mel": [1, n_mels, -1]}, ["f0_hz"]))
-    yield Stage("vocoder", lambda: _trace(
-        _plain(vocoder), {"mel": mel, "source_spectrum": torch.zeros(1, bins, 24 * per_frame + 1)},
-        {"mel": [1, n_mels, -1], "source_spectrum": [1, bins, -1]}, ["spectrum"]))  # fmt: skip
+    yield Stage("vocoder", lambda: vocoder_graph(_plain(vocoder)))
 
 
 class _TextEncoder(nn.Module):
@@ -86,7 +86,7 @@ class _FlowEncoder(nn.Module):
         return hidden, self.flow.encoder_proj(hidden).transpose(1, 2)
 
 
-def _plain(module: nn.Module) -> nn.Module:
+def _plain(module: Module) -> Module:
     """The module with weight norms multiplied out, so that the graph holds one weight for each convolution."""
     for part in module.modules():
         if parametrize.is_parametrized(part, "weight"):
@@ -114,14 +114,14 @@ def speech_lm_graph(lm: SpeechLM) -> ov.Model:
 
     embeddings: [batch, n, size] of the positions to be added
     bias: [batch, 1, n, t], t = positions so far and these; 0 where a query may look at a key, a large negative number elsewhere
-    positions.N: [heads, w + 1, head size], w >= t: the last rows of layer N's `position_table`
+    positions.N: [heads, head size, w + 1], w >= t: the last columns of layer N's `position_table`
     """
     encoder, config = lm.llm, lm.config.decoder
     head_size = config.size // config.n_heads
     embeddings = _parameter("embeddings", [-1, -1, config.input_size])
     bias = _parameter("bias", [-1, 1, -1, -1])
     beam_idx = _parameter("beam_idx", [-1], np.int32)
-    tables = [_parameter(f"positions.{i}", [config.n_heads, -1, head_size]) for i in range(config.n_layers)]
+    tables = [_parameter(f"positions.{i}", [config.n_heads, head_size, -1]) for i in range(config.n_layers)]
 
     graph = _DecoderGraph(CacheBuilder(embeddings.output(0), beam_idx.output(0), config.n_heads, head_size), bias, tables)
     linear, norm = encoder.embed.out[0], encoder.embed.out[1]
@@ -151,7 +151,7 @@ class _DecoderGraph:
         self._bias, self._tables = bias, tables
         shape = ops.shape_of(bias, output_type="i64")
         n, t = (ops.gather(shape, constant([axis], np.int64), constant(0, np.int64)) for axis in (2, 3))
-        width = ops.gather(ops.shape_of(tables[0], output_type="i64"), constant([1], np.int64), constant(0, np.int64))
+        width = ops.gather(ops.shape_of(tables[0], output_type="i64"), constant([2], np.int64), constant(0, np.int64))
         self._one = constant([1], np.int64)
         self._width = width
         self._columns_start = ops.subtract(ops.subtract(width, self._one), t)
@@ -185,10 +185,10 @@ class _DecoderGraph:
     def _by_distance(self, query: ov.Node, table: ov.Node) -> ov.Node:
         """Scores by key from the products of positions, [batch, heads, n, t].
 
-        The table's rows lie by falling distance, a row of zeros behind them; so the last t + 1 are those for t keys and the
-        padding that the shift in `modules.shift_by_query` needs.
+        The table's columns lie by falling distance, one of zeros behind them; so the last t + 1 are those for t keys and the
+        padding that the shift in `modules.shift_by_query` needs. Columns, because the plugin would turn rows round at every call.
         """
-        scores = ops.matmul(query, table, False, True)  # [batch, heads, n, w + 1]
+        scores = ops.matmul(query, table, False, False)  # [batch, heads, n, w + 1]
         scores = ops.slice(scores, self._columns_start, self._width, self._one, constant([3], np.int64))
         flat = ops.reshape(scores, self._flat_shape, True)
         flat = ops.slice(flat, self._shift_start, self._shift_stop, self._one, constant([2], np.int64))
@@ -196,7 +196,7 @@ class _DecoderGraph:
 
 
 def position_tables(lm: SpeechLM, max_positions: int = MAX_POSITIONS) -> NDArray[np.float32]:
-    """`position_table` of every layer of the decoder: [layers, heads, max_positions + 1, head size]."""
+    """`position_table` of every layer of the decoder: [layers, heads, head size, max_positions + 1]."""
     config = lm.config.decoder
     positions = sinusoidal_positions(torch.arange(max_positions - 1, -1, -1), config.size)
     with torch.inference_mode():
@@ -204,21 +204,21 @@ def position_tables(lm: SpeechLM, max_positions: int = MAX_POSITIONS) -> NDArray
 
 
 def position_table(linear_pos: nn.Linear, positions: Tensor, n_heads: int) -> NDArray[np.float32]:
-    """Products of a layer's positions divided by sqrt(head size), a row of zeros behind them.
+    """Products of a layer's positions divided by sqrt(head size), a column of zeros behind them.
 
-    positions: [rows, size] -> [heads, rows + 1, head size]
+    positions: [n, size] -> [heads, head size, n + 1]
     """
-    products = linear_pos(positions).numpy()  # [rows, size]
-    rows, size = products.shape
+    products = linear_pos(positions).numpy()  # [n, size]
+    n, size = products.shape
     head_size = size // n_heads
-    table = np.zeros((n_heads, rows + 1, head_size), np.float32)
-    table[:, :-1] = products.reshape(rows, n_heads, head_size).transpose(1, 0, 2) * head_size**-0.5
+    table = np.zeros((n_heads, head_size, n + 1), np.float32)
+    table[..., :-1] = products.reshape(n, n_heads, head_size).transpose(1, 2, 0) * head_size**-0.5
     return table
 
 
-def int8_rows(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Each row in 8 bits and what it is to be multiplied with: [..., n] -> the same, [..., 1]."""
-    scales = np.abs(table).max(axis=-1, keepdims=True) / np.float32(127.0)
+def int8_columns(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Each column in 8 bits and what it is to be multiplied with: [..., n, m] -> the same, [..., 1, m]."""
+    scales = np.abs(table).max(axis=-2, keepdims=True) / np.float32(127.0)
     return np.rint(table / np.maximum(scales, np.float32(1e-30))).astype(np.int8), scales
 
 

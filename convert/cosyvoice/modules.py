@@ -8,7 +8,6 @@ Mehta 2024 (Matcha-TTS); vocoder: Li 2023 (HiFTNet).
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -392,39 +391,16 @@ class Flow(nn.Module):
         return self.spk_embed_affine_layer(functional.normalize(speaker, dim=1))
 
 
-def snake(x: Tensor, alpha: Tensor) -> Tensor:
-    """x + sin(alpha x)^2 / alpha, channel by channel (Ziyin 2020). x: [batch, channels, n]; alpha: [channels].
-
-    sin^2 has a period of pi, so the angle is reduced to a quarter turn either way, where an odd polynomial of degree 7 is exact
-    to 1e-6: the same sums and products everywhere, which a compiler fuses, in place of a library's sine.
-    """
-    alpha = alpha[None, :, None]
-    turns = x * (alpha / math.pi)
-    turns = turns - torch.round(turns)
-    square = turns * turns
-    c1, c3, c5, c7 = sine_coefficients()
-    sine = turns * (c1 + square * (c3 + square * (c5 + square * c7)))
-    return x + sine * sine * (1.0 / (alpha + 1e-9))
-
-
-@lru_cache(maxsize=1)
-def sine_coefficients() -> tuple[float, float, float, float]:
-    """c1, c3, c5, c7 of the odd polynomial nearest to sin(pi t) for |t| <= 1/2, fitted at Chebyshev's nodes."""
-    nodes = 0.5 * np.cos(np.pi * (np.arange(200) + 0.5) / 400)
-    powers = np.stack([nodes, nodes**3, nodes**5, nodes**7], axis=1)
-    c1, c3, c5, c7 = np.linalg.lstsq(powers, np.sin(np.pi * nodes), rcond=None)[0]
-    return float(c1), float(c3), float(c5), float(c7)
-
-
 class Snake(nn.Module):
-    """`snake` with a learnt alpha for each channel."""
+    """x + sin(alpha x)^2 / alpha with a learnt alpha for each channel (Ziyin 2020)."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.alpha = nn.Parameter(torch.empty(channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        return snake(x, self.alpha)
+        alpha = self.alpha[:, None]
+        return x + torch.sin(alpha * x) ** 2 / (alpha + 1e-9)
 
 
 class ResBlock(nn.Module):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from edge_tts.engine import Graph, Session
 
 Array = NDArray[np.float32]
-# Rows of the position table are handed to the graph for this many positions more at a time.
+# Columns of the position table are handed to the graph for this many positions more at a time.
 _TABLE_STEP = 128
 _FORBIDDEN = np.float32(-1e9)  # finite: a row of padding, all of whose keys are forbidden, must not become NaN
 
@@ -28,9 +28,9 @@ class LMTables:
 
     speech: [speech tokens, size] embeddings; control: [2, size] start of sequence and task
     speaker_weight [size, speaker size], speaker_bias [size]: projection of a speaker embedding
-    positions: [layers, heads, max_positions + 1, head size] products of positions by falling distance, a row of zeros behind;
+    positions: [layers, heads, head size, max_positions + 1] products of positions by falling distance, a column of zeros behind;
         may be memory-mapped, and int8
-    position_scales: [layers, heads, max_positions + 1, 1] what int8 rows are multiplied with; None when they are float
+    position_scales: [layers, heads, 1, max_positions + 1] what int8 columns are multiplied with; None when they are float
     """
 
     speech: Array
@@ -40,18 +40,18 @@ class LMTables:
     positions: NDArray[np.float32] | NDArray[np.int8]
     position_scales: Array | None = None
 
-    def position_rows(self, layer: int, n: int) -> Array:
-        """The last `n` rows of a layer's table and its row of zeros, a new array: [heads, n + 1, head size]."""
-        rows = slice(self.max_positions - n, None)
-        table = self.positions[layer, :, rows].astype(np.float32)
+    def position_columns(self, layer: int, n: int) -> Array:
+        """The last `n` columns of a layer's table and its column of zeros, a new array: [heads, head size, n + 1]."""
+        columns = slice(self.max_positions - n, None)
+        table = self.positions[layer, ..., columns].astype(np.float32, order="C")
         if self.position_scales is not None:
-            table *= self.position_scales[layer, :, rows]
+            table *= self.position_scales[layer, ..., columns]
         return table
 
     @property
     def max_positions(self) -> int:
         """How many positions, prefix and speech tokens together, a sentence can have."""
-        return int(self.positions.shape[2]) - 1
+        return int(self.positions.shape[3]) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +136,11 @@ class Decoding:
         return logits
 
     def _widen_table(self) -> None:
-        """Hand the rows for the next positions to the graph, which keeps them: cheaper than cutting the table at every step."""
+        """Hand the columns for the next positions to the graph, which keeps them: cheaper than cutting them at every step."""
         tables = self._lm.tables
         self._table_positions = min(-(-self._positions // _TABLE_STEP) * _TABLE_STEP, tables.max_positions)
         for layer in range(len(tables.positions)):
-            self._session.keep(f"positions.{layer}", tables.position_rows(layer, self._table_positions))
+            self._session.keep(f"positions.{layer}", tables.position_columns(layer, self._table_positions))
 
 
 def attention_bias(padding: NDArray[np.int64], n: int, total: int) -> Array:

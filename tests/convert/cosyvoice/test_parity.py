@@ -4,11 +4,13 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import openvino as ov
 import pytest
 import torch
+from openvino import opset13 as ops
 
 from convert.__main__ import main
-from convert.cosyvoice.modules import sine_coefficients, snake
+from convert.cosyvoice.vocoder_graph import snake, upsampled
 
 STAGES = 2 * (3 * 4 + 4 + 2 * 8 + 4 + 2)
 
@@ -51,9 +53,22 @@ def test_goldens_that_lack_a_key_are_refused_with_its_name(
     assert "flow.sft.mu" in capsys.readouterr().err
 
 
-def test_snake_without_a_sine_is_snake() -> None:
-    x = torch.linspace(-50, 50, 20001, dtype=torch.float64)[None, None]
-    alpha = torch.tensor([1.7], dtype=torch.float64)
-    exact = x + torch.sin(alpha * x) ** 2 / alpha
-    torch.testing.assert_close(snake(x, alpha), exact, atol=2e-6, rtol=0)
-    assert sine_coefficients()[0] == pytest.approx(np.pi, abs=1e-4)
+@pytest.mark.parametrize("alpha", [0.003, 0.1, 1.7, 30.0])
+def test_snake_without_a_sine_is_snake(alpha: float) -> None:
+    x = np.linspace(-50, 50, 20001, dtype=np.float32)[None, None, None]
+    node = ops.parameter([1, 1, 1, -1], np.float32)
+    model = ov.Model([ops.result(snake(node, np.array([alpha], np.float32)))], [node], "snake")
+    found = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})([x])[0]
+    exact = x.astype(np.float64) + np.sin(np.float32(alpha) * x.astype(np.float64)) ** 2 / np.float32(alpha)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1.3e-5 / alpha + 1e-5)
+
+
+@pytest.mark.parametrize(("rate", "kernel"), [(8, 16), (4, 8), (4, 10)])
+def test_an_upsampling_without_a_transposed_convolution_is_one(rate: int, kernel: int) -> None:
+    torch.manual_seed(0)
+    up = torch.nn.ConvTranspose1d(6, 5, kernel, rate, padding=(kernel - rate) // 2).requires_grad_(False)
+    node = ops.parameter([1, 6, 1, -1], np.float32)
+    model = ov.Model([ops.result(upsampled(node, up, "up"))], [node], "up")
+    x = torch.randn(1, 6, 13)
+    found = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})([x[:, :, None].numpy()])[0]
+    np.testing.assert_allclose(found[:, :, 0], up(x).numpy(), rtol=0, atol=1e-5)
