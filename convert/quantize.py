@@ -14,6 +14,8 @@ from nncf.quantization.advanced_parameters import AdvancedQuantizationParameters
 from numpy.typing import NDArray
 from openvino import opset15 as op
 
+from convert.row_int8 import quantise_rows
+
 Sample = Mapping[str, NDArray[Any]]
 
 
@@ -21,14 +23,15 @@ Sample = Mapping[str, NDArray[Any]]
 class GraphRecipe:
     """How one graph is stored and computed.
 
-    method: "float32" as it is; "weights" int8 weights, float arithmetic; "int8" weights and activations (post-training)
-    keep_float: regular expressions of node names that stay float under "int8"
+    method: "float32" as it is; "weights" int8 weights, float arithmetic; "int8" weights and activations (post-training);
+        "rows" matrix products in int8 by `row_int8`, uncalibrated, and what is left as with "weights"
+    keep_float: regular expressions of node names that stay float under "int8" and "rows"
     keep_float_types: operations that stay float; without them NNCF puts quantisers between all element-wise ones too
     symmetric: whether activations are quantised around zero
     smooth_quant_alpha: of "int8", -1 turns SmoothQuant off
     """
 
-    method: Literal["float32", "weights", "int8"]
+    method: Literal["float32", "weights", "int8", "rows"]
     keep_float: tuple[str, ...] = ()
     keep_float_types: tuple[str, ...] = ()
     symmetric: bool = True
@@ -53,7 +56,9 @@ def apply(model: ov.Model, recipe: GraphRecipe, samples: Iterable[Sample] = ()) 
     nncf.set_log_level(logging.WARNING)
     if recipe.method == "float32":
         return model
-    if recipe.method == "weights":
+    if recipe.method == "rows":
+        quantise_rows(model, recipe.keep_float)
+    if recipe.method in ("weights", "rows"):
         compress_recurrent_weights(model)
         return nncf.compress_weights(model, mode=nncf.CompressWeightsMode.INT8_ASYM)
     given = list(samples)
