@@ -59,9 +59,15 @@ def write_tiny_checkpoint(directory: Path) -> None:
     write_checkpoint(table, directory, seed=1)
 
 
-def write_tiny_bundle(checkpoint: Path, directory: Path, recipe: str, instructed: tuple[tuple[str, str, str], ...] = ()) -> None:
+def write_tiny_bundle(
+    checkpoint: Path,
+    directory: Path,
+    recipe: str,
+    instructed: tuple[tuple[str, str, str], ...] = (),
+    n_steps: int = 10,
+) -> None:
     """A bundle of the checkpoint at `directory`, which must be empty."""
     with tempfile.TemporaryDirectory() as scratch:
         ranks = Path(scratch) / "ranks.tiktoken"
         write_ranks(ranks)
-        convert(checkpoint, directory, RECIPES[recipe], list(instructed), ranks)
+        convert(checkpoint, directory, RECIPES[recipe], list(instructed), ranks, n_steps)

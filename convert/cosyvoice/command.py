@@ -17,7 +17,7 @@ import argparse
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT_DIR", help="the official checkpoint's directory")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the bundle is to be")
     parser.add_argument("--recipe", choices=sorted(RECIPES), default=DEFAULT, help="quantisation recipe (default: %(default)s)")
+    parser.add_argument(
+        "--steps", type=int, choices=(5, 7, 10), default=10,
+        help="steps of the flow's ODE: 10 as in the original; fewer are faster in proportion, less exact (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--ranks", type=Path, metavar="FILE", help=f"{RANKS_FILE}, or a wheel or source archive of {PACKAGE}")
     parser.add_argument(
         "--instruct", type=instructed_voice, action="append", default=[], metavar="NAME=SPEAKER:INSTRUCTION",
@@ -75,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
                 f"{args.checkpoint}: {config.lm.n_text_tokens} text tokens are not those of Whisper's tokenizer; only the "
                 "original 50 Hz models are supported"
             )
-        manifest = convert(args.checkpoint, stage, RECIPES[args.recipe], args.instruct, ranks_file)
+        manifest = convert(args.checkpoint, stage, RECIPES[args.recipe], args.instruct, ranks_file, args.steps)
     size = sum(entry.size for entry in manifest.files)
     print(f"{args.out}: {len(manifest.voices)} voices, {size / 1e6:.0f} MB, recipe {args.recipe}")
     return 0
@@ -87,8 +91,9 @@ def convert(
     recipe: Recipe,
     instructed: list[tuple[str, str, str]],
     ranks_file: Path,
+    n_steps: int = 10,
 ) -> Manifest:
-    """Write a bundle into the empty directory `stage`."""
+    """Write a bundle into the empty directory `stage`; `n_steps` are those of the flow's ODE."""
     calibrated = [name for name in GRAPHS if recipe.graphs[name].method == "int8"]
     total = 2 + len(GRAPHS) + (1 + len(calibrated) if calibrated else 0)
     with tqdm(total=total, desc="cosyvoice", unit="step", bar_format="{desc}: {n}/{total} {postfix} [{elapsed}]") as progress:
@@ -99,6 +104,8 @@ def convert(
 
         step("reading the checkpoint")
         manifest = write_uncalibrated(directory, stage, recipe, instructed, ranks_file, step)
+        flow = {**manifest.settings["flow"], "n_steps": n_steps}
+        manifest = replace(manifest, settings={**manifest.settings, "flow": flow})
         if not calibrated:
             return write_manifest(stage, manifest)
         # The graphs that are to be calibrated are still float: a complete bundle, which speaks the calibration sentences.

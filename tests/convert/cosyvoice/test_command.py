@@ -16,7 +16,9 @@ from convert.cosyvoice.recipes import GRAPHS
 from convert.cosyvoice.voices import make_voices
 from edge_tts import load_voice
 from edge_tts.bundle import open_bundle, staged_directory
+from edge_tts.engine import Engine
 from edge_tts.errors import BundleError
+from edge_tts.models.cosyvoice.model import load
 from edge_tts.text.tokenizer import TextTokenizer
 from tests.tiny_cosyvoice import write_tiny_bundle
 from tests.tiny_cosyvoice_ranks import write_ranks
@@ -55,6 +57,13 @@ def test_an_int8_bundle_speaks_with_int8_in_the_graphs_of_its_recipe(tiny_cosyvo
     chunks = list(load_voice(tmp_path).synthesize("Hi.", seed=1))
     samples = np.concatenate([chunk.samples for chunk in chunks])
     assert np.isfinite(samples).all() and samples.std() > 0
+
+
+def test_a_bundle_of_fewer_steps_takes_them(tiny_cosyvoice_checkpoint: Path, tmp_path: Path) -> None:
+    write_tiny_bundle(tiny_cosyvoice_checkpoint, tmp_path, "float32", n_steps=5)
+    model = load(open_bundle(tmp_path), Engine())
+    assert len(list(model.flow.settings.steps())) == 5
+    assert sum(chunk.duration_s for chunk in load_voice(tmp_path).synthesize("Hi.", seed=1)) > 0
 
 
 def test_a_failing_conversion_leaves_nothing_and_keeps_the_old_bundle(

@@ -1,6 +1,7 @@
 """Schedule, block overlap and speed change, without the graphs where numpy can tell; with them for the overlap."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,15 @@ def test_steps_cover_the_time_from_zero_to_one() -> None:
     times, lengths = zip(*SETTINGS.steps(), strict=True)
     assert times[0] == 0 and len(times) == 10
     assert sum(lengths) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("n_steps", [5, 7])
+def test_fewer_steps_are_some_of_the_times_of_32_and_denser_at_the_start(n_steps: int) -> None:
+    few = replace(SETTINGS, n_steps=n_steps).schedule()
+    all_of_them = replace(SETTINGS, n_steps=32).schedule()
+    assert len(few) == n_steps + 1 and few[0] == 0 and few[-1] == pytest.approx(1.0, abs=1e-6)
+    assert set(few) <= set(all_of_them)
+    assert (np.diff(few) > 0).all() and few[1] < few[-1] - few[-2]
 
 
 def test_twenty_tokens_are_thirty_four_frames() -> None:
