@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,11 +15,13 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
+from edge_tts import memory
 from edge_tts.errors import EngineError
 from edge_tts.stages import stage
 
 Precision = Literal["f32", "bf16"]
 Tensors = Mapping[str, NDArray[Any]]
+_WEIGHT_FILES = (".bin", ".blob")  # of IRs, and of the cache of compiled graphs
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Engine:
         self._core.set_property({"ENABLE_MMAP": True})
         if self.options.cache_dir is not None and _usable(self.options.cache_dir):
             self._core.set_property({"CACHE_DIR": str(self.options.cache_dir)})
+        self._graphs: weakref.WeakSet[Graph] = weakref.WeakSet()
 
     def compile(self, xml: Path, *, precision: Precision = "f32", **properties: Any) -> Graph:
         """Compile an IR; `precision` is what float layers compute in, fixed so that every CPU says the same thing."""
@@ -61,9 +66,26 @@ class Engine:
         if self.options.threads:
             config["INFERENCE_NUM_THREADS"] = self.options.threads
         try:
-            return Graph(xml.name, self._core.compile_model(str(xml), "CPU", config))
+            graph = Graph(xml.name, self._core.compile_model(str(xml), "CPU", config))
         except RuntimeError as error:
             raise EngineError(f"{xml}: OpenVINO could not compile it: {_first_line(error)}") from error
+        self._graphs.add(graph)
+        return graph
+
+    def compile_all(self, *xmls: Path) -> list[Graph]:
+        """Compile several IRs at a time; reading the cache and building kernels leave a core idle otherwise."""
+        with ThreadPoolExecutor(len(xmls)) as pool:
+            return list(pool.map(self.compile, xmls))
+
+    def rest(self) -> None:
+        """Give back the memory that only running takes: the graphs' buffers, and files of weights, which were unpacked long ago.
+
+        The next run takes the buffers anew. Waits for runs that have begun.
+        """
+        for graph in list(self._graphs):
+            graph.release()
+        memory.trim_heap()
+        memory.page_out(_WEIGHT_FILES)
 
 
 class Graph:
@@ -82,7 +104,12 @@ class Graph:
 
     def session(self) -> Session:
         """A new sequence of calls with a state of its own; only for graphs with state."""
-        return Session(self.name, self._compiled)
+        return Session(self.name, self._compiled, self._lock)
+
+    def release(self) -> None:
+        """Give back the buffers between the layers, until the next run."""
+        with self._lock:
+            self._compiled.release_memory()
 
     @property
     def compiled(self) -> ov.CompiledModel:
@@ -100,10 +127,11 @@ class Graph:
 
 
 class Session:
-    """A stateful graph's infer request, for one sequence of calls by one thread. The weights are the graph's."""
+    """A stateful graph's infer request, for one sequence of calls by one thread. Weights, buffers and turns are the graph's."""
 
-    def __init__(self, name: str, compiled: ov.CompiledModel) -> None:
+    def __init__(self, name: str, compiled: ov.CompiledModel, turns: threading.Lock) -> None:
         self.name = name
+        self._turns = turns
         self._request = compiled.create_infer_request()
         self._outputs = _names(compiled)
         self._kept: dict[str, ov.Tensor] = {}

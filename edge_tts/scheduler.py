@@ -8,16 +8,17 @@ whoever waits for a job gives a `notify` function, which is called from the work
 
 from __future__ import annotations
 
-import ctypes
 import enum
 import gc
 import logging
+import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from edge_tts import memory
 from edge_tts.audio import AudioChunk
 from edge_tts.bundle import Bundle
 from edge_tts.errors import (
@@ -30,6 +31,8 @@ from edge_tts.errors import (
 from edge_tts.synthesizer import SpeechOptions, Utterance, Voice
 
 logger = logging.getLogger(__name__)
+
+_REST_AFTER_S = 1.0  # without work; the next sentence then takes some milliseconds longer
 
 
 class Priority(enum.IntEnum):
@@ -88,6 +91,12 @@ class VoiceSlot:
         self.voice().warm_up()
         self.warm = True
 
+    def rest(self) -> None:
+        """Give back the memory that only speaking takes."""
+        with self._lock:
+            if self._voice is not None:
+                self._voice.rest()
+
     def unload(self) -> None:
         """Let go of the model's memory, and give it back to the system."""
         with self._lock:
@@ -97,15 +106,8 @@ class VoiceSlot:
             self.warm = False
             began_s = time.monotonic()
             gc.collect()
-            _trim_heap()
+            memory.trim_heap()
             self._on_change("unload", time.monotonic() - began_s)
-
-
-def _trim_heap() -> None:
-    """Ask glibc to return freed memory; other C libraries have no such call and do without."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
 
 
 @dataclass
@@ -245,6 +247,7 @@ class Scheduler:
         self._stop_at_s: float | None = None
         self._step_began_s: float | None = None
         self._idle_since_s = time.monotonic()
+        self._rested = False
         self._thread = threading.Thread(target=self._work, name="speech", daemon=True)
 
     def start(self) -> None:
@@ -271,6 +274,13 @@ class Scheduler:
             job = Job(self._slot, options, priority, notify, self._changed, JobTimes(time.monotonic()))
             self._jobs.append(job)
             return job
+
+    def settle(self) -> None:
+        """Somebody else has used the model: what follows is to be done about it when it has been idle for long enough."""
+        with self._changed:
+            self._idle_since_s = time.monotonic()
+            self._rested = False
+            self._changed.notify()
 
     @property
     def depth(self) -> int:
@@ -302,7 +312,7 @@ class Scheduler:
 
     def _work(self) -> None:
         while True:
-            idle = False
+            idle: Callable[[], None] | None = None
             with self._changed:
                 job = self._next_job()
                 if job is not None:
@@ -313,8 +323,8 @@ class Scheduler:
                     idle = self._wait()
             if job is not None:
                 self._step(job)
-            elif idle:
-                self._slot.unload()
+            elif idle is not None:
+                idle()
             del job  # a job that has ended must not be kept until the next one comes
 
     def _next_job(self) -> Job | None:
@@ -329,18 +339,25 @@ class Scheduler:
         ready = [job for job in self._jobs if job.runnable(self.limits.buffer_s)]
         return min(ready, key=lambda job: job.priority, default=None)
 
-    def _wait(self) -> bool:
-        """Wait for work; True when there was none for so long that the model is to be unloaded."""
-        if self._jobs or not self.limits.unload_after_s or not self._slot.loaded:
+    def _wait(self) -> Callable[[], None] | None:
+        """Wait for work; returns what is to be done about a model that had none for so long, if anything."""
+        if self._jobs or not self._slot.loaded:
             self._changed.wait()
-            return False
-        rest_s = self._idle_since_s + self.limits.unload_after_s - time.monotonic()
-        if rest_s > 0:
-            self._changed.wait(rest_s)
-        return rest_s <= 0
+            return None
+        idle_s = time.monotonic() - self._idle_since_s
+        unload_after_s = self.limits.unload_after_s or math.inf
+        if idle_s >= unload_after_s:
+            return self._slot.unload
+        if idle_s >= _REST_AFTER_S and not self._rested:
+            self._rested = True
+            return self._slot.rest
+        next_s = unload_after_s if self._rested else min(unload_after_s, _REST_AFTER_S)
+        self._changed.wait(None if next_s == math.inf else next_s - idle_s)
+        return None
 
     def _step(self, job: Job) -> None:
         """One chunk of one job; every error ends that job alone and is handed to whoever waits for it."""
+        self._rested = False
         began_s = time.monotonic()
         error: EdgeTTSError | None = None
         chunk: AudioChunk | None = None

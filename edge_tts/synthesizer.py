@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -53,15 +53,17 @@ def load_voice(path: Path | str, *, threads: int = 0, cache_dir: Path | str | No
 
     bundle = open_bundle(path, verify=verify)
     options = EngineOptions(threads=threads, cache_dir=Path(cache_dir) if cache_dir else default_cache_dir())
-    return Voice(bundle, models.load(bundle, Engine(options)))
+    engine = Engine(options)
+    return Voice(bundle, models.load(bundle, engine), engine.rest)
 
 
 class Voice:
     """A loaded voice bundle. May be shared by threads; each `synthesize` has its own state."""
 
-    def __init__(self, bundle: Bundle, model: models.Model) -> None:
+    def __init__(self, bundle: Bundle, model: models.Model, rest: Callable[[], None] | None = None) -> None:
         self.bundle = bundle
         self._model = model
+        self._rest = rest
         self._lexicon = bundle_lexicon(bundle) | user_lexicon()
 
     @property
@@ -122,13 +124,25 @@ class Voice:
         return self.bundle.default_voice(language)
 
     def warm_up(self) -> None:
-        """Speak a word into nothing, and read a number, so that the first request does not pay for first-time work."""
+        """Speak a word into nothing, and read a number, so that the first request does not pay for first-time work.
+
+        The model itself speaks once only: the other languages are read, and cancelled before it would begin.
+        """
         languages = self.bundle.manifest.languages
-        for language in [language for language in languages if language in _WARM_UP] or languages[:1]:
+        for i, language in enumerate([language for language in languages if language in _WARM_UP] or languages[:1]):
             for _ in frontend.sentences("1", language=language):
                 pass
-            for _ in self.synthesize(_WARM_UP.get(language, _WARM_UP["en"]), language=language):
-                pass
+            with self.utterance(_WARM_UP.get(language, _WARM_UP["en"]), SpeechOptions(language=language)) as word:
+                if i == 0:
+                    for _ in word:
+                        pass
+                else:
+                    word.read()
+
+    def rest(self) -> None:
+        """Give back the memory that only speaking takes; the next sentence takes it anew. Never while the voice speaks."""
+        if self._rest is not None:
+            self._rest()
 
 
 _WARM_UP = {"en": "Ready.", "zh": "好。"}
@@ -155,6 +169,11 @@ class Utterance:
                 if not self._cancelled:  # a model that is cancelled on its way to a chunk just ends
                     raise
         raise CancelledError("the request was cancelled")
+
+    def read(self) -> None:
+        """Go as far as the model's first step and end there, so that what reading needs is in memory."""
+        self._cancelled = True
+        next(self._chunks, None)
 
     def cancel(self) -> None:
         """Stop within one model step, even while another thread is inside `next`."""

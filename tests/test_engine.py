@@ -145,3 +145,32 @@ def test_the_cache_lies_where_systemd_or_the_user_says(own_home: Path, monkeypat
 def test_an_error_is_told_in_its_last_line() -> None:
     assert engine_module._first_line(RuntimeError("Exception from src:\n\n  the reason \n\n")) == "the reason"
     assert engine_module._first_line(RuntimeError()) == "RuntimeError"
+
+
+def test_graphs_that_rested_say_the_same(scaled: Path) -> None:
+    engine = Engine()
+    graphs = engine.compile_all(scaled, scaled)
+    for n in (3, 5):
+        for graph in graphs:
+            x = np.arange(n, dtype=np.float32)
+            np.testing.assert_array_equal(graph(x=x, factor=floats(2))["product"], 2 * x)
+        engine.rest()
+
+
+def test_resting_waits_for_a_run(scaled: Path) -> None:
+    engine = Engine()
+    graph = engine.compile(scaled)
+    with graph._lock:
+        resting = threading.Thread(target=engine.rest)
+        resting.start()
+        resting.join(0.1)
+        assert resting.is_alive()
+    resting.join(5)
+    assert not resting.is_alive()
+
+
+def test_of_several_graphs_one_that_is_broken_is_named(scaled: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.xml"
+    broken.write_text("<net/>")
+    with pytest.raises(EngineError, match=r"broken\.xml: OpenVINO could not compile it"):
+        Engine().compile_all(scaled, broken)

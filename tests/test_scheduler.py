@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from edge_tts import scheduler as scheduler_module
 from edge_tts.errors import (
     BundleError,
     BusyError,
@@ -17,7 +18,7 @@ from edge_tts.errors import (
     ServiceError,
 )
 from edge_tts.scheduler import Job, Priority, Scheduler, SchedulerLimits, VoiceSlot
-from edge_tts.synthesizer import SpeechOptions
+from edge_tts.synthesizer import SpeechOptions, Voice
 from tests.spelling_voice import SpellingModel, spelling_bundle, spelling_voice
 
 Make = Callable[..., Scheduler]
@@ -214,3 +215,25 @@ def test_a_step_that_takes_long_is_seen(make: Make) -> None:
     wait(lambda: scheduler.stuck_for_s() > 0.05)
     model.may_go_on.set()
     wait(lambda: scheduler.stuck_for_s() == 0)
+
+
+def test_an_idle_model_rests_once_after_every_stretch_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler_module, "_REST_AFTER_S", 0.05)
+    rests: list[int] = []
+    model = SpellingModel()
+    slot = VoiceSlot(spelling_bundle(), lambda: Voice(spelling_bundle(), model, lambda: rests.append(model.n_steps)))
+    scheduler = Scheduler(slot)
+    scheduler.start()
+    for n in (1, 2):
+        model.may_go_on.clear()
+        job = submit(scheduler, "Hello.")
+        wait(lambda n=n: model.n_steps == n)  # type: ignore[misc]
+        time.sleep(0.15)
+        assert len(rests) == n - 1  # not while it speaks
+        model.may_go_on.set()
+        wait(lambda job=job, n=n: job.ended and len(rests) == n)  # type: ignore[misc]
+        time.sleep(0.15)
+        assert len(rests) == n
+    scheduler.settle()  # somebody else has spoken
+    wait(lambda: len(rests) == 3)
+    scheduler.stop(5)

@@ -173,6 +173,7 @@ class Service:
                 servers += [await self._listen(name, listener) for listener in some]
             if self.config.load == "eager":
                 await asyncio.to_thread(self.scheduler.slot.warm_up)
+                self.scheduler.settle()
             self.ready = True
             self._say_ready()
             await self.stopping.wait()
@@ -213,6 +214,7 @@ class Service:
             limits = config.limits
             self.scheduler.limits = SchedulerLimits(limits.requests, limits.buffer_s, config.unload_after_s)
             self.scheduler.replace(slot)
+            self.scheduler.settle()
             logger.info("reloaded")
         self._say_ready()
 
