@@ -14,10 +14,11 @@ from openvino import opset13 as ops
 from torch import nn
 
 from convert.cosyvoice.modules import ResBlock, Snake, Vocoder
+from convert.snake import sine_squared
 from convert.stateful import constant
 
 # Below this the rounding of 1 - cos outweighs sin^2(alpha x) / alpha, which is alpha x^2.
-_LEAST_ALPHA = 2e-3
+_LEAST_ALPHA = 1e-9  # as in the original
 
 
 def vocoder_graph(vocoder: Vocoder) -> ov.Model:
@@ -51,22 +52,10 @@ def vocoder_graph(vocoder: Vocoder) -> ov.Model:
 
 
 def snake(x: ov.Node, alpha: NDArray[np.float32]) -> ov.Node:
-    """x + sin(alpha x)^2 / alpha (Ziyin 2020), error below 1.3e-5 / alpha. x: [1, channels, 1, n]; alpha: [channels].
-
-    sin^2 is (1 - cos 2 alpha x) / 2; the cosine of an eighth of that angle, brought into one period, is
-    1 - z/2 + z^2/24 = ((z - 6)^2 - 12) / 24 of its square z, and is doubled three times by 2 c^2 - 1. Every step has one input:
-    the plugin fuses such a chain into one kernel, but not a polynomial that uses its argument twice.
-    """
-    value = alpha.astype(np.float64).reshape(1, -1, 1, 1)
-    turns = ops.multiply(x, constant(value / np.pi))  # periods of sin^2
-    period = ops.subtract(ops.floor_mod(ops.add(turns, constant(0.5)), constant(1.0)), constant(0.5))
-    square = ops.power(ops.multiply(period, constant(2 * np.pi / 8)), constant(2.0))
-    fourth = ops.power(ops.subtract(square, constant(6.0)), constant(2.0))
-    cosine = ops.subtract(ops.multiply(fourth, constant(1 / 24)), constant(0.5))
-    for _ in range(3):
-        cosine = ops.subtract(ops.multiply(ops.power(cosine, constant(2.0)), constant(2.0)), constant(1.0))
-    half_inverse = np.where(np.abs(value) < _LEAST_ALPHA, 0.0, 0.5 / (value + 1e-9))
-    return ops.add(x, ops.multiply(ops.subtract(constant(1.0), cosine), constant(half_inverse)))
+    """x + sin(alpha x)^2 / alpha (Ziyin 2020), error below 6e-6 / alpha. x: [1, channels, 1, n]; alpha: [channels]."""
+    value = alpha.astype(np.float64).reshape(1, -1, 1, 1) + _LEAST_ALPHA
+    periodic = sine_squared(ops.multiply(x, constant(value / np.pi)).output(0))
+    return ops.add(x, ops.multiply(periodic, constant(1.0 / value)))
 
 
 def _residual(x: ov.Node, block: ResBlock, name: str) -> ov.Node:
