@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -11,12 +11,11 @@ import nncf
 import numpy as np
 import openvino as ov
 from nncf.quantization.advanced_parameters import AdvancedQuantizationParameters, OverflowFix
-from numpy.typing import NDArray
 from openvino import opset15 as op
 
+from convert import low_rank
+from convert.low_rank import Sample as Sample
 from convert.row_int8 import quantise_rows
-
-Sample = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,7 @@ class GraphRecipe:
     keep_float_types: operations that stay float; without them NNCF puts quantisers between all element-wise ones too
     symmetric: whether activations are quantised around zero
     smooth_quant_alpha: of "int8", -1 turns SmoothQuant off
+    low_rank: of "int8", convolutions that are made cheaper first, and how much of their variance that may cost: see `low_rank`
     """
 
     method: Literal["float32", "weights", "int8", "rows"]
@@ -36,6 +36,7 @@ class GraphRecipe:
     keep_float_types: tuple[str, ...] = ()
     symmetric: bool = True
     smooth_quant_alpha: float = -1.0
+    low_rank: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ def apply(model: ov.Model, recipe: GraphRecipe, samples: Iterable[Sample] = ()) 
         compress_recurrent_weights(model)
         return nncf.compress_weights(model, mode=nncf.CompressWeightsMode.INT8_ASYM)
     given = list(samples)
+    if recipe.low_rank:
+        low_rank.factorise(model, given, recipe.low_rank)
     return nncf.quantize(
         model,
         nncf.Dataset(given),

@@ -5,6 +5,7 @@ Phase is kept in float64: a float32 running sum over ten seconds of audio is wro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -69,6 +70,16 @@ def overlap_add(frames: Array, hop_length: int) -> Array:
     for part in range(parts):  # n / hop_length array additions instead of one per frame
         hops[..., part : part + n_frames, :] += frames[..., part * hop_length : (part + 1) * hop_length]
     return hops.reshape(*leading, -1)
+
+
+def sine_series(cycles: NDArray[np.float64], amplitudes: Sequence[float]) -> NDArray[np.float64]:
+    """The sum of amplitudes[k] sin(2 pi (k + 1) cycles), of any shape, by Clenshaw's recurrence: one sine, one cosine."""
+    angle = 2 * np.pi * (cycles % 1.0)
+    twice_cosine = 2 * np.cos(angle)
+    after = after_that = np.zeros_like(angle)
+    for amplitude in reversed(amplitudes):
+        after, after_that = amplitude + twice_cosine * after - after_that, after
+    return np.asarray(after * np.sin(angle))
 
 
 @dataclass(frozen=True)

@@ -95,3 +95,10 @@ def test_a_cross_fade_of_a_signal_with_itself_changes_nothing() -> None:
     np.testing.assert_allclose(signal.cross_fade(x, x), x, atol=1e-12)
     ends = signal.cross_fade(np.zeros(34), np.ones(34))
     assert ends[0] < 0.02 and ends[-1] > 0.98 and np.all(np.diff(ends) > 0)
+
+
+def test_a_sine_series_is_the_sum_of_its_sines() -> None:
+    cycles, amplitudes = np.cumsum(RNG.uniform(0, 0.02, 5000)), RNG.standard_normal(9)
+    wanted = sum(a * np.sin(2 * np.pi * k * cycles) for k, a in enumerate(amplitudes, 1))
+    np.testing.assert_allclose(signal.sine_series(cycles, amplitudes.tolist()), wanted, atol=1e-10)
+    assert signal.sine_series(np.zeros(3), [1.0, 2.0]).tolist() == [0, 0, 0]

@@ -208,7 +208,8 @@ def _calibration(bundle_path: Path, n: int) -> Iterator[dict[str, Any]]:
         voice = known.get(voice_name) or bundle.manifest.voices[0]
         phonemes = model.phonemes(text, british=voice.language == "en-GB")
         ids = model.token_ids(next(pieces_of(phonemes, MAX_PHONEMES)))
-        yield _excerpt(model.decoder_inputs(ids, model.style(voice.name, len(ids)), speed=1.0))
+        inputs, _ = model.decoder_inputs(ids, model.style(voice.name, len(ids)), speed=1.0)
+        yield _excerpt(inputs)
 
 
 def _excerpt(inputs: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ import openvino as ov
 from openvino import opset15 as op
 
 from convert.kokoro.weights import Weights
+from convert.snake import sine_squared
 
 Node: TypeAlias = ov.Output
 
@@ -28,7 +29,7 @@ _BERT = "bert.encoder.albert_layer_groups.0.albert_layers.0"
 _BERT_EPSILON, _NORM_EPSILON = 1e-12, 1e-5
 _SLOPE = 0.2  # LeakyReLU everywhere but in the generator
 _RESBLOCK_DILATIONS = (1, 3, 5)
-_LEAST_ALPHA = 2e-3
+_LEAST_ALPHA = 1e-9  # as in the original
 
 
 @dataclass(frozen=True)
@@ -95,16 +96,26 @@ class GraphBuilder:
         return op.add(op.multiply(normal, self.weight(gamma)), self.weight(beta)).output(0)
 
     def style_affine(self, style: Node, name: str, rank: int) -> tuple[Node, Node]:
-        """(1 + gamma, beta), each [1, C, 1, …] of that rank, that the style gives a normalisation layer."""
-        scale_shift = op.unsqueeze(self.linear(style, name), _ints(*range(2, rank)))
-        gamma, beta = op.split(scale_shift, _int(1), 2).outputs()
-        return op.add(gamma, _float(1.0)).output(0), beta
+        """(1 + gamma, beta), each [1, C, 1, …] of that rank, that a style [1, S] gives a normalisation layer.
+
+        As convolutions of one frame rather than a matrix product and a split, so that the plugin keeps them in the layout of what
+        they scale; with another layout, or straight from a split, it would not fuse them.
+        """
+        frame = op.reshape(style, _ints(1, self.style_dim, *(1,) * (rank - 2)), False)
+        ones, zeros = [1] * (rank - 2), [0] * (rank - 2)
+        weights = np.split(self._weights[f"{name}.weight"], 2)
+        biases = np.split(self._weights[f"{name}.bias"], 2)
+        results = []
+        for weight, bias in zip(weights, (biases[0] + 1.0, biases[1]), strict=True):
+            node = op.convolution(frame, _constant(weight.reshape(*weight.shape, *ones)), ones, zeros, zeros, ones)
+            self._name(node, name)
+            results.append(op.add(node, _constant(bias.reshape(1, -1, *ones))).output(0))
+        return results[0], results[1]
 
     def adain(self, x: Node, style: Node, name: str) -> Node:
         """Adaptive instance norm: every channel normalised over the frames, then scaled and shifted by the style."""
         scale, shift = self.style_affine(style, f"{name}.fc", _rank(x))
-        normal = op.mvn(x, _ints(*range(2, _rank(x))), True, _NORM_EPSILON, "INSIDE_SQRT")
-        return op.add(op.multiply(normal, scale), shift).output(0)
+        return op.add(op.multiply(_instance_normal(x), scale), shift).output(0)
 
     def lstm(self, x: Node, name: str) -> Node:
         """Bidirectional LSTM over x [1, T, in] -> [1, T, 2 * hidden]."""
@@ -292,31 +303,28 @@ class GraphBuilder:
 
     def _snake_block(self, x: Node, style: Node, name: str) -> Node:
         for j, dilation in enumerate(_RESBLOCK_DILATIONS):
-            y = self._snake(self.adain(x, style, f"{name}.adain1.{j}"), f"{name}.alpha1.{j}")
+            y = self.adain_snake(x, style, f"{name}.adain1.{j}", f"{name}.alpha1.{j}")
             y = self.conv(y, f"{name}.convs1.{j}", dilation=dilation)
-            y = self._snake(self.adain(y, style, f"{name}.adain2.{j}"), f"{name}.alpha2.{j}")
+            y = self.adain_snake(y, style, f"{name}.adain2.{j}", f"{name}.alpha2.{j}")
             y = self.conv(y, f"{name}.convs2.{j}")
             x = op.add(x, y).output(0)
         return x
 
-    def _snake(self, x: Node, alpha: str) -> Node:
-        """x + sin^2(alpha x) / alpha (Ziyin et al. 2020, arXiv:2006.08195), error below 8e-6 / alpha.
+    def adain_snake(self, x: Node, style: Node, name: str, alpha: str) -> Node:
+        """Adaptive instance norm, then Snake."""
+        return self.snake(_instance_normal(x), *self.style_affine(style, f"{name}.fc", _rank(x)), alpha)
 
-        The plugin's own Sin is a scalar kernel that cost a fifth of the decoder. sin^2 is (1 - cos 2 alpha x) / 2, and cos of an
-        eighth of the angle, brought into one period, is 1 - z/2 + z^2/24 = ((z - 6)^2 - 12) / 24 of its square z, doubled three
-        times by 2 c^2 - 1. Every step has one input, so that the plugin fuses them all into one kernel, which it can't with a
-        polynomial that uses its argument again (30.9 ms against 18.3 ms with the normalisation before it, 128 x 19,681 values).
+    def snake(self, normal: Node, scale: Node, shift: Node, alpha: str) -> Node:
+        """y + sin^2(alpha y) / alpha of y = scale * normal + shift (Ziyin et al. 2020, arXiv:2006.08195).
+
+        The plugin makes one pass over memory of a chain of operations with one changing input each. So the periodic part is one
+        chain from `normal` and the linear part, added to it, another: two passes, where the formula as it stands takes four.
         """
-        value = self._weights[alpha].astype(np.float64).reshape(_channels(x))
-        turns = op.multiply(x, op.constant((value / np.pi).astype(np.float32)))  # periods of sin^2
-        period = op.subtract(op.floor_mod(op.add(turns, _float(0.5)), _float(1.0)), _float(0.5))  # [-1/2, 1/2)
-        square = op.power(op.multiply(period, _float(2 * np.pi / 8)), _float(2.0))
-        cosine = op.subtract(op.multiply(op.power(op.subtract(square, _float(6.0)), _float(2.0)), _float(1 / 24)), _float(0.5))
-        for _ in range(3):
-            cosine = op.subtract(op.multiply(op.power(cosine, _float(2.0)), _float(2.0)), _float(1.0))
-        # For the least alphas (9e-5 in one channel) the rounding of 1 - cos outweighs sin^2(alpha x) / alpha, which is alpha x^2.
-        half_inverse = op.constant(np.where(np.abs(value) < _LEAST_ALPHA, 0.0, 0.5 / (value + 1e-9)).astype(np.float32))
-        return op.add(x, op.multiply(op.subtract(_float(1.0), cosine), half_inverse)).output(0)
+        value = self._weights[alpha].astype(np.float64).reshape(_channels(normal)) + _LEAST_ALPHA
+        frequency = _constant(value / np.pi)
+        turns = op.add(op.multiply(normal, op.multiply(scale, frequency)), op.multiply(shift, frequency)).output(0)
+        periodic = op.multiply(sine_squared(turns), _constant(1.0 / value))
+        return op.add(op.add(op.multiply(normal, scale), shift), periodic).output(0)
 
     def _upsampled(self, x: Node, name: str, rate: int) -> Node:
         """A transposed convolution of kernel 2 * rate as a plain one and a shuffle: [1, in, 1, T] -> [1, out, 1, rate * T].
@@ -338,6 +346,11 @@ class GraphBuilder:
         edge = rate // 2
         cut = op.slice(shuffled, _ints(edge), _ints(edge - rate), _ints(1), _ints(3))
         return op.add(cut, self.weight(f"{name}.bias", _channels(x))).output(0)
+
+
+def _instance_normal(x: Node) -> Node:
+    """Every channel with mean 0 and variance 1 over the frames."""
+    return op.mvn(x, _ints(*range(2, _rank(x))), True, _NORM_EPSILON, "INSIDE_SQRT").output(0)
 
 
 def _openvino_gates(value: np.ndarray) -> np.ndarray:
@@ -371,6 +384,10 @@ def _int(value: int) -> Node:
 
 def _float(value: float) -> Node:
     return op.constant(np.array(value, dtype=np.float32)).output(0)
+
+
+def _constant(value: np.ndarray) -> Node:
+    return op.constant(np.ascontiguousarray(value, dtype=np.float32)).output(0)
 
 
 def _parameter(name: str, shape: list[int], kind: str = "f32") -> Node:

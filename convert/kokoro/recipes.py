@@ -33,6 +33,11 @@ RECIPES = {
                         "Add", "Concat", "FloorMod", "MVN", "Multiply", "PRelu", "Pad", "Power", "Reshape", "Slice", "Split",
                         "Subtract", "Transpose", "Unsqueeze",
                     ),
+                    # The harmonic source's branch knows little more than f0, so its 128 and 256 channels are mostly repetition.
+                    low_rank=(
+                        (r"decoder\.generator\.noise_res\..*convs.*", 0.12),
+                        (r"decoder\.generator\.resblocks\..*convs.*", 0.035),
+                    ),
                 ),
             },
             calibration_samples=24,

@@ -39,6 +39,9 @@ LIMIT_CHARACTERS = 200
 # Kokoro's own source module: sines of amplitude 0.1 where f0 > 10 Hz.
 _SINE_AMPLITUDE, _VOICED_HZ = 0.1, 10.0
 _MIN_FRAMES = 1
+# Sentences are computed at multiples of this many frames (0.2 s), the last silence being stretched for that and cut off again:
+# every length that the graphs meet for the first time costs them kernels, in time and in memory.
+_FRAME_STEP = 8
 
 
 @dataclass(frozen=True)
@@ -125,25 +128,32 @@ class KokoroModel:
 
     def synthesize(self, ids: list[int], style: Array, speed: float) -> Array:
         """Waveform [n] of phoneme ids in a style [1, 256]."""
-        spectrum = self._decoder(**self.decoder_inputs(ids, style, speed))
+        inputs, n_frames = self.decoder_inputs(ids, style, speed)
+        spectrum = self._decoder(**inputs)
         settings = self._settings
         wave = signal.istft(spectrum["magnitude"][0], spectrum["phase"][0], settings.n_fft, settings.hop_length)
-        return np.asarray(wave, dtype=np.float32)
+        return np.asarray(wave[: n_frames * settings.samples_per_frame], dtype=np.float32)
 
-    def decoder_inputs(self, ids: list[int], style: Array, speed: float) -> dict[str, Array]:
-        """What the decoder is given: text [1, F, H], f0 and energy [1, 2F], harmonics [1, n_fft + 2, L], style [1, 256]."""
+    def decoder_inputs(self, ids: list[int], style: Array, speed: float) -> tuple[dict[str, Array], int]:
+        """What the decoder is given, and how many of the F frames are the sentence's.
+
+        text [1, F, H], f0 and energy [1, 2F], harmonics [1, n_fft + 2, L], style [1, 256]
+        """
         tokens = np.array([[0, *ids, 0]], dtype=np.int64)
         encoded = self._text(tokens=tokens, style=style)
         frames = np.maximum(np.rint(encoded["durations"][0] / speed), _MIN_FRAMES).astype(np.int64)  # [T]
+        n_frames = int(frames.sum())
+        frames[-1] += -n_frames % _FRAME_STEP
         features = np.repeat(encoded["prosody"], frames, axis=1)
         curves = self._prosody(features=features, style=style)
-        return {
+        inputs = {
             "text": np.repeat(encoded["text"], frames, axis=1),
             "f0": curves["f0"],
             "energy": curves["energy"],
             "harmonics": self._harmonics(curves["f0"][0]),
             "style": style,
         }
+        return inputs, n_frames
 
     @stage(signal.STAGE)
     def _harmonics(self, f0_hz: Array) -> Array:
@@ -152,11 +162,9 @@ class KokoroModel:
         hold = settings.samples_per_frame // 2
         n = len(f0_hz) * hold
         # The phase grows by whole frames and is interpolated between their centres, as the model was trained.
-        cycles = signal.interpolate_frames(hold * np.cumsum(f0_hz, dtype=np.float64) / self.sample_rate, n)
-        harmonics = np.arange(1, len(settings.source_weight) + 1)
-        sines = np.sin(2 * np.pi * ((cycles[:, None] * harmonics) % 1.0))
+        cycles: Any = signal.interpolate_frames(hold * np.cumsum(f0_hz, dtype=np.float64) / self.sample_rate, n)
         voiced = np.repeat(f0_hz > _VOICED_HZ, hold)
-        mixed = (sines @ np.array(settings.source_weight)) * _SINE_AMPLITUDE * voiced + settings.source_bias
+        mixed = signal.sine_series(cycles, settings.source_weight) * _SINE_AMPLITUDE * voiced + settings.source_bias
         spectrum = signal.stft(np.tanh(mixed), settings.n_fft, settings.hop_length)
         return np.concatenate([np.abs(spectrum), np.angle(spectrum)]).astype(np.float32)[None]
 

@@ -85,19 +85,21 @@ def test_phonemes_outside_the_vocabulary_are_dropped_and_logged(model: KokoroMod
 
 def test_audio_is_as_long_as_the_predicted_durations(model: KokoroModel) -> None:
     ids = model.token_ids("həlˈO wˈɜɹld")
-    inputs = model.decoder_inputs(ids, model.style("af_tiny", len(ids)), 1.0)
+    inputs, n_frames = model.decoder_inputs(ids, model.style("af_tiny", len(ids)), 1.0)
     frames = inputs["text"].shape[1]
+    assert frames % 8 == 0 and frames - 8 < n_frames <= frames
     assert inputs["f0"].shape == inputs["energy"].shape == (1, 2 * frames)
     assert inputs["harmonics"].shape == (1, 22, 2 * frames * 60 + 1)
     samples = model.synthesize(ids, model.style("af_tiny", len(ids)), 1.0)
-    assert samples.shape == (frames * SAMPLES_PER_FRAME,) and samples.dtype == np.float32
+    assert samples.shape == (n_frames * SAMPLES_PER_FRAME,) and samples.dtype == np.float32
     assert np.isfinite(samples).all() and samples.any()
 
 
 def test_a_phoneme_lasts_at_least_a_frame(model: KokoroModel) -> None:
     ids = [1] * 40
-    fastest = model.decoder_inputs(ids, model.style("af_tiny", 40), 1e6)
-    assert fastest["text"].shape[1] == 42  # with the two end marks
+    fastest, n_frames = model.decoder_inputs(ids, model.style("af_tiny", 40), 1e6)
+    assert n_frames == 42  # with the two end marks
+    assert fastest["text"].shape[1] == 48
 
 
 def test_the_style_depends_on_the_number_of_phonemes(model: KokoroModel, tiny_bundle: Bundle) -> None:
