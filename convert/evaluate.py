@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import locale
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -150,6 +152,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+@contextmanager
+def kept_locale() -> Iterator[None]:
+    """Put the process's locale back: a library under the judges sets it to "C", and text files would then be read as ASCII."""
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        yield
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
+
+
+@kept_locale()
 def evaluate(
     judged: Path, reference: Path, listener: Listener, *, speaker: str | None = None, n_sentences: int | None = None
 ) -> Evaluation:

@@ -21,7 +21,7 @@ from edge_tts.errors import BundleError, MissingExtraError
 _LOCK = threading.Lock()  # the library keeps one voice, and its buffers, for the whole process
 _AUDIO_OUTPUT_RETRIEVAL, _DONT_EXIT, _UTF8, _IPA = 1, 0x8000, 1, 0x02
 # Words of another language stand between flags such as "(en)" and "(de)".
-_LANGUAGE_FLAG = re.compile(r"\([^)]+\)")
+_LANGUAGE_FLAG = re.compile(r"\([^()]+\)")
 _CLOSERS = r"\s\"'”’»)\]}」』》"
 # The first of the marks that a clause ends with; the library has looked at one character beyond.
 _END = re.compile(rf"([.。!！?？؟,，、،:：;；؛—])[.。!！?？؟,，、،:：;；؛…—{_CLOSERS}-]*\S?$")
