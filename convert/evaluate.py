@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import locale
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +30,8 @@ from convert.sentences import CHINESE, ENGLISH
 from convert.similarity import difference
 from edge_tts.audio import concatenate
 from edge_tts.bundle import read_manifest
-from edge_tts.errors import BundleError, MissingExtraError, OptionError
+from edge_tts.errors import BundleError
+from edge_tts.plots import check_plot
 from edge_tts.synthesizer import load_voice
 
 SENTENCES = {"en": ENGLISH, "zh": CHINESE}
@@ -152,17 +151,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-@contextmanager
-def kept_locale() -> Iterator[None]:
-    """Put the process's locale back: a library under the judges sets it to "C", and text files would then be read as ASCII."""
-    before = locale.setlocale(locale.LC_ALL)
-    try:
-        yield
-    finally:
-        locale.setlocale(locale.LC_ALL, before)
-
-
-@kept_locale()
 def evaluate(
     judged: Path, reference: Path, listener: Listener, *, speaker: str | None = None, n_sentences: int | None = None
 ) -> Evaluation:
@@ -266,16 +254,6 @@ def _cells(each: Judgement) -> str:
 
 def _or_dash(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
-
-
-def check_plot(path: Path) -> None:
-    """An error before minutes are spent on figures that could not be drawn."""
-    if not path.absolute().parent.is_dir():
-        raise OptionError(f"{path}: its directory does not exist; make it first")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("matplotlib, which draws,", "plot") from None
 
 
 def plot(evaluation: Evaluation, recipes: dict[str, str], path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import threading
 import weakref
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +20,9 @@ from edge_tts.stages import stage
 
 Precision = Literal["f32", "bf16"]
 Tensors = Mapping[str, NDArray[Any]]
+# OpenVINO sets the process's locale to "C" while it reads a graph and puts back what it found; two at a time leave it "C", and
+# whatever reads text files later takes them for ASCII.
+_COMPILING = threading.Lock()
 _WEIGHT_FILES = (".bin", ".blob")  # of IRs, and of the cache of compiled graphs
 
 
@@ -66,16 +68,13 @@ class Engine:
         if self.options.threads:
             config["INFERENCE_NUM_THREADS"] = self.options.threads
         try:
-            graph = Graph(xml.name, self._core.compile_model(str(xml), "CPU", config))
+            with _COMPILING:
+                compiled = self._core.compile_model(str(xml), "CPU", config)
         except RuntimeError as error:
             raise EngineError(f"{xml}: OpenVINO could not compile it: {_first_line(error)}") from error
+        graph = Graph(xml.name, compiled)
         self._graphs.add(graph)
         return graph
-
-    def compile_all(self, *xmls: Path) -> list[Graph]:
-        """Compile several IRs at a time; reading the cache and building kernels leave a core idle otherwise."""
-        with ThreadPoolExecutor(len(xmls)) as pool:
-            return list(pool.map(self.compile, xmls))
 
     def rest(self) -> None:
         """Give back the memory that only running takes: the graphs' buffers, and files of weights, which were unpacked long ago.

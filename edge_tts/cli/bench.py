@@ -26,7 +26,8 @@ from typing import Any
 from edge_tts import benchmark, bundle, machine
 from edge_tts.benchmark import Endurance, Plan, Report, Spread, Start
 from edge_tts.benchmark.texts import PARTS, Text, languages_of
-from edge_tts.errors import MissingExtraError, OptionError
+from edge_tts.errors import OptionError
+from edge_tts.plots import check_plot
 from edge_tts.text import frontend
 
 SCHEMA = 1
@@ -92,16 +93,6 @@ def _count(text: str) -> int:
 
 def _counts(text: str) -> tuple[int, ...]:
     return tuple(_count(part) for part in text.split(","))
-
-
-def check_plot(path: Path) -> None:
-    """OptionError or MissingExtraError before minutes are spent on figures that could not be drawn."""
-    if not path.absolute().parent.is_dir():
-        raise OptionError(f"{path}: its directory does not exist; make it first")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("matplotlib, which draws,", "plot") from None
 
 
 def read_texts(path: Path) -> tuple[Text, ...]:

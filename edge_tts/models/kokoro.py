@@ -95,8 +95,9 @@ class KokoroModel:
         self.sample_rate = bundle.manifest.sample_rate
         self._bundle = bundle
         self._settings = KokoroSettings.of(bundle)
-        graphs = engine.compile_all(*(bundle.file(f"{name}.xml") for name in ("text", "prosody", "decoder")))
-        self._text, self._prosody, self._decoder = graphs
+        self._text = engine.compile(bundle.file("text.xml"))
+        self._prosody = engine.compile(bundle.file("prosody.xml"))
+        self._decoder = engine.compile(bundle.file("decoder.xml"))
         self._unknown_words = {british: UnknownWords(bundle, engine, british) for british in (False, True)}
         self.phonemes = Phonemizer(
             lambda word, british: self._unknown_words[british](word),

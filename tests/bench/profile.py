@@ -50,32 +50,33 @@ class ProfiledEngine(Engine):
 
     def compile(self, xml: Path, **properties: Any) -> Graph:
         graph = super().compile(xml, **{**properties, "PERF_COUNT": True})
-        return ProfiledGraph(graph.name, graph.compiled, self.counts)
+        profiled = ProfiledGraph(graph.name, graph.compiled)
+        profiled.counts = self.counts
+        return profiled
 
 
-class ProfiledGraph(Graph):
-    def __init__(self, name: str, compiled: Any, counts: Counts) -> None:
-        super().__init__(name, compiled)
-        self._counts = counts
+class _Counting:
+    """Adds the operations of each call to `counts`, which whoever makes it sets."""
+
+    counts: Counts
+    name: str
+    _request: Any
 
     def __call__(self, **inputs: Any) -> dict[str, Any]:
-        results = super().__call__(**inputs)
-        self._counts.add(self.name.removesuffix(".xml"), self._request)
+        results = super().__call__(**inputs)  # type: ignore[misc]
+        self.counts.add(self.name.removesuffix(".xml"), self._request)
         return results
 
+
+class ProfiledSession(_Counting, Session):
+    pass
+
+
+class ProfiledGraph(_Counting, Graph):
     def session(self) -> Session:
-        return ProfiledSession(self.name, self.compiled, self._counts)
-
-
-class ProfiledSession(Session):
-    def __init__(self, name: str, compiled: Any, counts: Counts) -> None:
-        super().__init__(name, compiled)
-        self._counts = counts
-
-    def __call__(self, **inputs: Any) -> dict[str, Any]:
-        results = super().__call__(**inputs)
-        self._counts.add(self.name.removesuffix(".xml"), self._request)
-        return results
+        session = ProfiledSession(self.name, self.compiled, self._lock)
+        session.counts = self.counts
+        return session
 
 
 def profile(path: Path, text: str, threads: int) -> list[dict[str, Any]]:
