@@ -225,6 +225,16 @@ def staged_directory(target: Path) -> Iterator[Path]:
         shutil.rmtree(stage, ignore_errors=True)
 
 
+@contextmanager
+def reading_settings(bundle: Bundle) -> Iterator[dict[str, Any]]:
+    """The manifest's settings, for a family to read; what is missing there or wrong becomes a BundleError."""
+    try:
+        yield bundle.manifest.settings
+    except (KeyError, TypeError, ValueError) as error:
+        family = bundle.manifest.family
+        raise BundleError(f"{bundle.path}: the manifest's settings are not those of a {family} bundle ({error})") from None
+
+
 def _exchange(stage: Path, target: Path) -> None:
     """Put `stage` at `target`; what was there comes back if that fails."""
     if not target.exists():

@@ -21,7 +21,7 @@ import openvino as ov
 from openvino import opset15 as op
 
 from convert.kokoro.weights import Weights
-from convert.snake import sine_squared
+from convert.vocoding import sine_squared, upsampled
 
 Node: TypeAlias = ov.Output
 
@@ -327,25 +327,11 @@ class GraphBuilder:
         return op.add(op.add(op.multiply(normal, scale), shift), periodic).output(0)
 
     def _upsampled(self, x: Node, name: str, rate: int) -> Node:
-        """A transposed convolution of kernel 2 * rate as a plain one and a shuffle: [1, in, 1, T] -> [1, out, 1, rate * T].
-
-        Output n sees inputs m and m - 1 only, where m = (n + rate / 2) // rate, through taps (n + rate / 2) % rate and that plus
-        `rate`; so one convolution makes the `rate` phases of every m as channels, and they are laid out in time.
-        """
-        w = self._weights[f"{name}.weight"]  # [in, out, 2 * rate]
-        n_in, n_out, kernel = w.shape
-        if kernel != 2 * rate:
-            raise ValueError(f"{name}: kernel {kernel} is not twice the stride {rate}")
-        taps = np.stack([w[:, :, rate:], w[:, :, :rate]], axis=-1)  # [in, out, phase, 2]: inputs m - 1, m
-        phases = np.ascontiguousarray(taps.transpose(2, 1, 0, 3).reshape(rate * n_out, n_in, 1, 2))
-        node = op.convolution(x, op.constant(phases), [1, 1], [0, 1], [0, 1], [1, 1])  # [1, rate * out, 1, T + 1]
-        self._name(node, name)
-        in_time = op.transpose(node, _ints(0, 2, 3, 1))  # [1, 1, T + 1, rate * out]
-        steps = op.reshape(in_time, _ints(1, 1, -1, n_out), False)
-        shuffled = op.transpose(steps, _ints(0, 3, 1, 2))  # [1, out, 1, rate * (T + 1)]
-        edge = rate // 2
-        cut = op.slice(shuffled, _ints(edge), _ints(edge - rate), _ints(1), _ints(3))
-        return op.add(cut, self.weight(f"{name}.bias", _channels(x))).output(0)
+        """A transposed convolution of kernel 2 * rate: [1, in, 1, T] -> [1, out, 1, rate * T]."""
+        weight = self._weights[f"{name}.weight"]  # [in, out, 2 * rate]
+        if weight.shape[2] != 2 * rate:
+            raise ValueError(f"{name}: kernel {weight.shape[2]} is not twice the stride {rate}")
+        return op.add(upsampled(x, weight, name), self.weight(f"{name}.bias", _channels(x))).output(0)
 
 
 def _instance_normal(x: Node) -> Node:

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from edge_tts import signal
 from edge_tts.audio import AudioChunk
-from edge_tts.bundle import Bundle
-from edge_tts.errors import BundleError
+from edge_tts.bundle import Bundle, reading_settings
 from edge_tts.models.kokoro import UnknownWords, pieces_of
 from edge_tts.stages import stage
 from edge_tts.text import Sentence
 from edge_tts.text.language import HAN, KANA
-from edge_tts.text.phonemes import ENGLISH_TABLE, Phonemizer
+from edge_tts.text.phonemes import ENGLISH_TABLE, Phonemizer, ids_of
 
 if TYPE_CHECKING:
     from edge_tts.engine import Engine, Graph
@@ -61,8 +60,7 @@ class HibariSettings:
 
     @classmethod
     def of(cls, bundle: Bundle) -> HibariSettings:
-        given = bundle.manifest.settings
-        try:
+        with reading_settings(bundle) as given:
             settings = cls(
                 **{
                     **given,
@@ -72,8 +70,6 @@ class HibariSettings:
             )
             if not 0 < settings.hop_length <= settings.n_fft or settings.n_fft % (2 * settings.hop_length):
                 raise ValueError(f"hop_length {settings.hop_length} does not divide half of n_fft {settings.n_fft}")
-        except (KeyError, TypeError, ValueError) as error:
-            raise BundleError(f"{bundle.path}: the manifest's settings are not those of a hibari bundle ({error})") from None
         return settings
 
 
@@ -126,12 +122,9 @@ class HibariModel:
                 yield AudioChunk(samples, self.sample_rate, ends_sentence=i == len(pieces) - 1)
 
     def token_ids(self, phonemes: str) -> list[int]:
-        """Ids of the phonemes; those outside the vocabulary are dropped and logged. None if no letter is among them."""
-        vocabulary = self._settings.vocabulary
-        unknown = sorted({p for p in phonemes if p not in vocabulary})
-        if unknown:
-            log.warning("dropped phonemes outside the vocabulary: %s", " ".join(unknown))
-        return [vocabulary[p] for p in phonemes if p in vocabulary] if any(c.isalpha() for c in phonemes) else []
+        """Ids of the phonemes; those outside the vocabulary are dropped and logged. Empty if no letter is among them."""
+        ids = ids_of(phonemes, self._settings.vocabulary)
+        return ids if any(c.isalpha() for c in phonemes) else []
 
     def synthesize(self, ids: list[int], voice: str, speed: float, rng: np.random.Generator) -> Array:
         """Waveform [n] of phoneme ids, n a multiple of the hop length."""

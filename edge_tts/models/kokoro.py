@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from edge_tts import signal
 from edge_tts.audio import AudioChunk
-from edge_tts.bundle import REMEDY, Bundle
+from edge_tts.bundle import REMEDY, Bundle, reading_settings
 from edge_tts.errors import BundleError
 from edge_tts.stages import stage
 from edge_tts.text import Sentence
-from edge_tts.text.phonemes import CHINESE_TABLE, ENGLISH_TABLE, Phonemizer
+from edge_tts.text.phonemes import CHINESE_TABLE, ENGLISH_TABLE, Phonemizer, ids_of
 
 if TYPE_CHECKING:
     from edge_tts.engine import Engine, Graph
@@ -63,8 +63,7 @@ class KokoroSettings:
 
     @classmethod
     def of(cls, bundle: Bundle) -> KokoroSettings:
-        given = bundle.manifest.settings
-        try:
+        with reading_settings(bundle) as given:
             settings = cls(
                 **{
                     **given,
@@ -76,8 +75,6 @@ class KokoroSettings:
             )
             if not 0 < settings.hop_length <= settings.n_fft or settings.n_fft % settings.hop_length:
                 raise ValueError(f"hop_length {settings.hop_length} does not divide n_fft {settings.n_fft}")
-        except (KeyError, TypeError, ValueError) as error:
-            raise BundleError(f"{bundle.path}: the manifest's settings are not those of a kokoro bundle ({error})") from None
         return settings
 
 
@@ -121,11 +118,7 @@ class KokoroModel:
 
     def token_ids(self, phonemes: str) -> list[int]:
         """Ids of the phonemes; those outside the vocabulary are dropped and logged."""
-        vocabulary = self._settings.vocabulary
-        unknown = sorted({p for p in phonemes if p not in vocabulary})
-        if unknown:
-            log.warning("dropped phonemes outside the vocabulary: %s", " ".join(unknown))
-        return [vocabulary[p] for p in phonemes if p in vocabulary]
+        return ids_of(phonemes, self._settings.vocabulary)
 
     def synthesize(self, ids: list[int], style: Array, speed: float) -> Array:
         """Waveform [n] of phoneme ids in a style [1, 256]."""

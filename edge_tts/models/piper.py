@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_tts.audio import AudioChunk
-from edge_tts.bundle import Bundle
-from edge_tts.errors import BundleError
+from edge_tts.bundle import Bundle, reading_settings
 from edge_tts.stages import stage
 from edge_tts.text import Sentence, espeak
 from edge_tts.text.frontend import respelled
@@ -73,8 +72,7 @@ class PiperSettings:
 
     @classmethod
     def of(cls, bundle: Bundle) -> PiperSettings:
-        given = bundle.manifest.settings
-        try:
+        with reading_settings(bundle) as given:
             settings = cls(
                 **{
                     **given,
@@ -89,8 +87,6 @@ class PiperSettings:
                 raise ValueError(f"phoneme type {settings.phoneme_type!r}")
             if missing := [mark for mark in (_PAD, _BEGIN, _END) if mark not in settings.phoneme_ids]:
                 raise ValueError(f"no ids for {' '.join(missing)}")
-        except (KeyError, TypeError, ValueError) as error:
-            raise BundleError(f"{bundle.path}: the manifest's settings are not those of a piper bundle ({error})") from None
         return settings
 
 
@@ -154,7 +150,7 @@ class PiperModel:
         return re.findall(f"{pattern}|.", "".join(phonemes), re.S)
 
     def token_ids(self, phonemes: list[str]) -> list[int]:
-        """Ids of the phonemes with Piper's marks; unknown ones are dropped and logged. None if no letter is among them."""
+        """Ids of the phonemes with Piper's marks; unknown ones are dropped and logged. Empty if no letter is among them."""
         table = self.settings.phoneme_ids
         unknown = sorted({p for p in phonemes if p not in table})
         if unknown:

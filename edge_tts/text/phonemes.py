@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -91,6 +91,14 @@ _TITLE_CASE = re.compile(r"[A-Z][a-z]+ $")
 
 UnknownWord = Callable[[str, bool], str]
 ENGLISH_TABLE, CHINESE_TABLE = "english.table", "chinese.table"  # as bundles name them
+
+
+def ids_of(phonemes: str, vocabulary: Mapping[str, int]) -> list[int]:
+    """Ids of the phonemes; those outside the vocabulary are dropped and logged."""
+    unknown = sorted({p for p in phonemes if p not in vocabulary})
+    if unknown:
+        log.warning("dropped phonemes outside the vocabulary: %s", " ".join(unknown))
+    return [vocabulary[p] for p in phonemes if p in vocabulary]
 
 
 class Phonemizer:

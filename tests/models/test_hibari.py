@@ -18,6 +18,7 @@ from edge_tts.engine import Engine
 from edge_tts.models import Delivery
 from edge_tts.models.hibari import MAX_PHONEMES, HibariModel, HibariSettings, pulse_train
 from edge_tts.text import Sentence
+from tests.speaking import spoken
 from tests.tiny_hibari import FRAMES_PER_TOKEN, HOP_LENGTH, N_FFT, SAMPLE_RATE, VOICES, write_tiny_bundle
 
 
@@ -34,11 +35,6 @@ def voice(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Voice:
 @pytest.fixture(scope="module")
 def model(bundle: Bundle) -> HibariModel:
     return HibariModel(bundle, Engine())
-
-
-def spoken(voice: Voice, text: str, **options: Any) -> np.ndarray:
-    parts = [chunk.samples for chunk in voice.synthesize(text, **options)]
-    return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
 
 def random_parts(frames: int, n_fft: int) -> dict[str, np.ndarray]:

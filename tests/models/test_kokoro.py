@@ -33,6 +33,7 @@ from edge_tts.engine import Engine
 from edge_tts.models import Delivery
 from edge_tts.models.kokoro import MAX_PHONEMES, KokoroModel, KokoroSettings, UnknownWords, pieces_of
 from edge_tts.text import Sentence
+from tests.speaking import spoken
 from tests.tiny_voice import VOCABULARY, VOICES
 
 SAMPLES_PER_FRAME = 600
@@ -41,11 +42,6 @@ SAMPLES_PER_FRAME = 600
 @pytest.fixture(scope="module")
 def model(tiny_bundle: Bundle) -> KokoroModel:
     return KokoroModel(tiny_bundle, Engine())
-
-
-def spoken(voice: Voice, text: str, **options: Any) -> np.ndarray:
-    parts = [chunk.samples for chunk in voice.synthesize(text, **options)]
-    return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
 
 # --- cutting ------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from edge_tts.engine import Engine
 from edge_tts.models import Delivery
 from edge_tts.models.piper import FIRST_FRAMES, STEP_FRAMES, WINDOW_FRAMES, PiperModel, PiperSettings, windows
 from edge_tts.text import Sentence
+from tests.speaking import spoken
 from tests.tiny_piper import LETTERS, SPEAKERS, write_tiny_voice
 
 LONG = "a long sentence that takes more frames than one window of the vocoder has, so it comes in pieces."
@@ -39,11 +40,6 @@ def voice(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Voice:
 @pytest.fixture(scope="module")
 def model(bundle: Bundle) -> PiperModel:
     return PiperModel(bundle, Engine())
-
-
-def spoken(voice: Voice, text: str, **options: Any) -> np.ndarray:
-    parts = [chunk.samples for chunk in voice.synthesize(text, **options)]
-    return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
 
 @given(st.integers(1, 3000), st.integers(1, 20))

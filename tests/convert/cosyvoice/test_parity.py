@@ -60,7 +60,7 @@ def test_snake_without_a_sine_is_snake(alpha: float) -> None:
     model = ov.Model([ops.result(snake(node, np.array([alpha], np.float32)))], [node], "snake")
     found = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})([x])[0]
     exact = x.astype(np.float64) + np.sin(np.float32(alpha) * x.astype(np.float64)) ** 2 / np.float32(alpha)
-    np.testing.assert_allclose(found, exact, rtol=0, atol=1.3e-5 / alpha + 1e-5)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=9e-6 / alpha + 5e-6)  # 5e-6: the rounding of 50
 
 
 @pytest.mark.parametrize(("rate", "kernel"), [(8, 16), (4, 8), (4, 10)])
