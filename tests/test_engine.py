@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import locale
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -184,3 +187,41 @@ def test_compiling_in_several_threads_leaves_the_locale_as_it_was(tiny_bundle: B
             assert locale.setlocale(locale.LC_ALL) == before
     finally:
         locale.setlocale(locale.LC_ALL, before)
+
+
+_RUN_MANY_LENGTHS = """
+import re, sys
+from pathlib import Path
+import numpy as np
+from edge_tts.engine import Engine
+
+def anonymous_kib():
+    return int(re.search(r"RssAnon:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+engine = Engine()
+graph = engine.compile(Path(sys.argv[1]))
+for n in range(64, 364):
+    if n == 124:
+        engine.rest()
+        before = anonymous_kib()
+    graph(x=np.zeros((1, 64, n), np.float32))
+engine.rest()
+print(anonymous_kib() - before)
+"""
+
+
+def test_memory_does_not_grow_with_the_lengths_met(tmp_path: Path) -> None:
+    """Each length has kernels of its own; those of 240 lengths more take hundreds of megabytes when none is let go of."""
+    x = op.parameter([1, 64, -1], ov.Type.f32)
+    x.output(0).set_names({"x"})
+    value = x.output(0)
+    for i in range(12):
+        weight = np.random.default_rng(i).standard_normal((64, 64, 3 + 2 * i), dtype=np.float32)
+        value = op.relu(op.convolution(value, op.constant(weight), [1], [1 + i], [1 + i], [1])).output(0)
+    ov.save_model(ov.Model([op.result(value)], [x], "stack"), str(tmp_path / "stack.xml"), compress_to_fp16=False)
+    environment = {**os.environ, "MALLOC_ARENA_MAX": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-c", _RUN_MANY_LENGTHS, tmp_path / "stack.xml"], capture_output=True, text=True, env=environment
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) < 20_000

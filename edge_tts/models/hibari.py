@@ -40,9 +40,6 @@ LIMIT_CHARACTERS = 200
 _VOICED_HZ, _HIGHEST_HARMONIC_HZ = 40.0, 11000.0
 # Below this, sin((H + 1/2) t) / sin(t / 2) is taken at its limit.
 _SMALL_SINE = 2e-3
-# Every new length makes kernels of its own. Over 300 varied lengths the plugin grew from 177 to 666 MB with its own limit, to
-# 314 MB with this one, 8 % slower.
-_KEPT_KERNELS = 64
 _OTHER_SCRIPTS = re.compile(f"[{HAN}{KANA}]")
 
 
@@ -102,7 +99,7 @@ class HibariModel:
         with self._loading:
             if voice not in self._graphs:
                 path = self._bundle.file(f"voices/{voice}.xml")
-                self._graphs[voice] = self._engine.compile(path, CPU_RUNTIME_CACHE_CAPACITY=_KEPT_KERNELS)
+                self._graphs[voice] = self._engine.compile(path)
             return self._graphs[voice]
 
     def speak(
