@@ -102,3 +102,23 @@ def test_a_sine_series_is_the_sum_of_its_sines() -> None:
     wanted = sum(a * np.sin(2 * np.pi * k * cycles) for k, a in enumerate(amplitudes, 1))
     np.testing.assert_allclose(signal.sine_series(cycles, amplitudes.tolist()), wanted, atol=1e-10)
     assert signal.sine_series(np.zeros(3), [1.0, 2.0]).tolist() == [0, 0, 0]
+
+
+def speech_between_silences(before: int, speech: int, behind: int) -> np.ndarray:
+    tone = 0.3 * np.sin(0.2 * np.arange(speech))
+    return np.concatenate([np.full(before, 1e-3), tone, np.full(behind, 1e-3)]).astype(np.float32)
+
+
+@pytest.mark.parametrize(("start", "end", "wanted"), [(True, False, 15_000), (False, True, 12_600), (True, True, 6_000)])
+def test_silence_is_trimmed_where_asked_and_a_little_stays(start: bool, end: bool, wanted: int) -> None:
+    samples = speech_between_silences(7200, 4800, 9600)
+    trimmed = signal.trim_silence(samples, 600, start=start, end=end)
+    assert len(trimmed) == wanted and trimmed.dtype == np.float32
+    assert np.abs(np.diff(trimmed)).max() <= np.abs(np.diff(samples)).max()  # no click where it was cut
+    assert np.abs(trimmed).sum() >= 0.99 * np.abs(samples[7200:12000]).sum()
+    assert signal.trim_silence(trimmed, 600, start=start, end=end).shape == trimmed.shape
+
+
+def test_what_has_no_silence_or_nothing_else_is_left_as_it_is() -> None:
+    for samples in (speech_between_silences(0, 4800, 0), np.full(4800, 1e-3, np.float32), np.zeros(0, np.float32)):
+        np.testing.assert_array_equal(signal.trim_silence(samples, 600, start=True, end=True), samples)

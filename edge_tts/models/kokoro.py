@@ -36,6 +36,10 @@ log = logging.getLogger(__name__)
 MAX_PHONEMES = 510
 # Text of this length rarely exceeds MAX_PHONEMES; a piece that does is cut again by its phonemes.
 LIMIT_CHARACTERS = 200
+# A first sentence longer than this many phonemes starts with a clause of its own, so that sound comes early: nothing is heard
+# before a piece is complete. At 15 phonemes a second the clause is half a second to four seconds of speech.
+LONG_OPENING, _CLAUSE = 60, (8, 60)
+_JOIN_S = 0.12  # silence that stays on either side where pieces of a sentence meet
 # Kokoro's own source module: sines of amplitude 0.1 where f0 > 10 Hz.
 _SINE_AMPLITUDE, _VOICED_HZ = 0.1, 10.0
 _MIN_FRAMES = 1
@@ -106,15 +110,19 @@ class KokoroModel:
     def speak(
         self, sentences: Iterator[Sentence], delivery: Delivery, cancelled: Callable[[], bool]
     ) -> Iterator[AudioChunk]:
-        """One chunk a sentence; a sentence with more phonemes than the model takes comes in several."""
-        for sentence in sentences:
+        """One chunk a sentence; a long first one, and one with more phonemes than the model takes, come in several."""
+        for n_spoken, sentence in enumerate(sentences):
             phonemes = self.phonemes(sentence.text, british=delivery.voice.language == "en-GB", readings=sentence.readings)
-            pieces = [ids for ids in map(self.token_ids, pieces_of(phonemes, MAX_PHONEMES)) if ids]
+            parts = [phonemes] if n_spoken else opening_of(phonemes)
+            pieces = [ids for part in parts for ids in map(self.token_ids, pieces_of(part, MAX_PHONEMES)) if ids]
             for i, ids in enumerate(pieces):
                 if cancelled():
                     return
                 samples = self.synthesize(ids, self.style(delivery.voice.name, len(ids)), delivery.speed)
-                yield AudioChunk(samples, self.sample_rate, ends_sentence=i == len(pieces) - 1)
+                ends = i == len(pieces) - 1
+                # A piece has 0.3 s of silence before it and 0.5 s behind: too much inside a sentence.
+                samples = signal.trim_silence(samples, round(_JOIN_S * self.sample_rate), start=i > 0, end=not ends)
+                yield AudioChunk(samples, self.sample_rate, ends_sentence=ends)
 
     def token_ids(self, phonemes: str) -> list[int]:
         """Ids of the phonemes; those outside the vocabulary are dropped and logged."""
@@ -206,6 +214,17 @@ class UnknownWords:
 
 
 _CUTS = (re.compile(r"(?<=[.!?…;:—,])(?=\s)"), re.compile(r"(?<=\S)(?=\s)"))
+
+
+def opening_of(phonemes: str) -> list[str]:
+    """The first clause of a long sentence and what follows it; the sentence as it is where it is short or has no such clause."""
+    whole = phonemes.strip()
+    shortest, longest = _CLAUSE
+    if len(whole) > LONG_OPENING:
+        for match in _CUTS[0].finditer(whole):
+            if shortest <= match.end() <= longest and len(whole) - match.end() > shortest:
+                return [whole[: match.end()], whole[match.end() :].strip()]
+    return [whole]
 
 
 def pieces_of(phonemes: str, limit: int) -> Iterator[str]:

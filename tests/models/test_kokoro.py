@@ -31,7 +31,7 @@ from edge_tts import (
 from edge_tts.bundle import Bundle, read_manifest, write_manifest
 from edge_tts.engine import Engine
 from edge_tts.models import Delivery
-from edge_tts.models.kokoro import MAX_PHONEMES, KokoroModel, KokoroSettings, UnknownWords, pieces_of
+from edge_tts.models.kokoro import MAX_PHONEMES, KokoroModel, KokoroSettings, UnknownWords, opening_of, pieces_of
 from edge_tts.text import Sentence
 from tests.speaking import spoken
 from tests.tiny_voice import VOCABULARY, VOICES
@@ -66,6 +66,20 @@ def test_a_piece_ends_at_punctuation_else_at_a_space_else_anywhere() -> None:
     assert list(pieces_of("one two three", 7)) == ["one two", "three"]
     assert list(pieces_of("a" * 7, 3)) == ["aaa", "aaa", "a"]
     assert list(pieces_of("3.5 4.5", 5)) == ["3.5", "4.5"]
+
+
+def test_a_long_sentence_opens_with_its_first_clause_of_some_length() -> None:
+    rest = "a clause, and words that go on for a good while after it, one after another."
+    assert opening_of(f"when it rains, {rest}") == ["when it rains,", rest]
+    assert opening_of(f"oh, when it rains, {rest}") == ["oh, when it rains,", rest]
+
+
+@pytest.mark.parametrize(
+    "phonemes",
+    ["short, and sweet.", "ə" * 300, "word " * 40, "ten words, " + "ə" * 5, "ə" * 61 + ", and then the rest of it, too."],
+)
+def test_other_sentences_open_as_a_whole(phonemes: str) -> None:
+    assert opening_of(phonemes) == [phonemes.strip()]
 
 
 # --- phonemes to samples ------------------------------------------------------------------------------------------------
@@ -119,8 +133,15 @@ def test_text_without_words_gives_no_audio(tiny_voice: Voice, text: str) -> None
     assert list(tiny_voice.synthesize(text)) == []
 
 
+def test_the_first_sentence_starts_with_a_clause_and_ends_once(tiny_voice: Voice) -> None:
+    sentence = "When the first sentence is long, its first clause is spoken before the rest has been looked at by anybody."
+    chunks = list(tiny_voice.synthesize(f"{sentence} {sentence}"))
+    assert [chunk.ends_sentence for chunk in chunks] == [False, True, True]
+    assert len(chunks[0].samples) < len(chunks[1].samples) < len(chunks[2].samples)
+
+
 def test_a_sentence_is_a_chunk(tiny_voice: Voice) -> None:
-    english = "The first sentence is long enough to be spoken on its own, without a neighbour, and so it is."
+    english = "The first sentence is long enough to be spoken on its own without a neighbour and so it is."
     chinese = "第四句说的是中文，也有足够的长度，所以它单独成为一个音频块，不与别的句子合在一起，这样就够长了。"
     chunks = list(tiny_voice.synthesize(f"{english} {english} {chinese}"))
     assert len(chunks) == 3
