@@ -1,6 +1,7 @@
 """This project against what a user would run instead, side by side on the same two threads: speed, first sound, memory, start.
 
     python -m tests.bench.compare --bundle KOKORO [--bundle OTHER …] [--rounds N] [--out FILE] [--against FILE]
+    python -m tests.bench.compare --cosyvoice CHECKPOINT_DIR BUNDLE
 
 Every contestant sits in a process of its own. In each round all of them speak the same new texts, one after the other in an order
 that turns, and then each text again ("repeated": its length is known by then), so that whatever disturbs the machine disturbs
@@ -13,12 +14,13 @@ all; ratios are taken text by text. What is missed of the targets is followed by
 from __future__ import annotations
 
 import argparse
-import importlib
+import importlib.util
 import itertools
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -34,9 +36,8 @@ from tests.bench.contestants import CACHE, Contestant, Turn, Worker
 
 STATES = ("new", "repeated")
 ROOT = Path(__file__).parents[2]
-# Families whose original is not a library that one installs have a comparison of their own: `against_original(bundle, threads)`
-# in tests/bench/FAMILY.py returns {"rows": […], "targets": [Target as data, …]}.
-OWN_COMPARISON = ("cosyvoice",)
+# CosyVoice's original is no library that one installs; its comparison is a program of its own.
+COSYVOICE = "tests.bench.cosyvoice_original"
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Target:
             verdict = "met"
         else:
             verdict = f"MISSED by {abs(self.value / self.limit - 1):.0%}"
-        return f"  {self.name:62}{sign} {self.limit:g}{self.unit}  {self.value:8.3f}{self.unit}  {verdict}"
+        return f"  {self.name:66}{sign} {self.limit:g}{self.unit}  {self.value:8.3f}{self.unit}  {verdict}"
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,6 @@ def field(bundles: Sequence[Path]) -> Iterator[Contestant]:
     families = {}
     for path in bundles:
         manifest = read_manifest(path)
-        if manifest.family in OWN_COMPARISON:
-            continue
         families[manifest.family] = path
         recipe = manifest.recipe.get("name", "")
         yield Contestant(f"{manifest.name} {recipe}".strip(), contestants.bundle, (str(path),))
@@ -122,7 +121,7 @@ def rounds(workers: Sequence[Worker], languages: dict[str, set[str]], n: int, le
         (language, length): iter(texts(language, length, n))
         for language, length in itertools.product(sorted(set().union(*languages.values())), lengths)
     }
-    for number in range(n):
+    for number in range(n if workers else 0):
         order = [*workers[number % len(workers) :], *workers[: number % len(workers)]]
         for (language, _), wanted in pool.items():
             text = next(wanted)
@@ -278,21 +277,44 @@ def change(row: dict[str, Any], before: dict[str, Any] | None) -> str:
 
 def compare(args: argparse.Namespace) -> dict[str, Any]:
     """Run everything; returns the JSON object."""
-    everybody = list(field(args.bundle))
+    everybody = list(field(args.bundle)) if args.bundle else []
+    languages = {each.name: spoken_languages(each) & set(args.lang) & set(PARTS) for each in everybody}
     skipped = {each.name: each.missing() for each in everybody if each.missing()}
+    skipped |= {name: f"speaks none of: {', '.join(args.lang)}" for name, spoken in languages.items() if not spoken}
     taking_part = [each for each in everybody if each.name not in skipped]
-    manifests = {c.name: read_manifest(Path(c.arguments[0])) for c in taking_part if c.load is contestants.bundle}
-    families = {name: manifest.family for name, manifest in manifests.items()}
-    kokoro_languages = set(next((m.languages for m in manifests.values() if m.family == "kokoro"), ()))
-    languages = {}
-    for each in taking_part:
-        spoken_by = {
-            contestants.bundle: lambda name=each.name: set(manifests[name].languages),
-            contestants.kokoro_onnxruntime: lambda: kokoro_languages,
-            contestants.piper: lambda: {"en"},
-        }[each.load]()
-        languages[each.name] = spoken_by & set(args.lang) & set(PARTS)
-    workers = []
+    ours = {each.name: Path(each.arguments[0]) for each in taking_part if each.load is contestants.bundle}
+    turns, memory = take_turns(taking_part, languages, args)
+    data: dict[str, Any] = {
+        "schema": 1,
+        "machine": machine.description("onnxruntime", "piper-tts", "edge-tts-openvino"),
+        "threads": args.threads,
+        "skipped": skipped,
+        "rows": rows(turns),
+        "ratios": [each for name in ours for each in ratios(turns, name)],
+        "memory": memory,
+        "start": {name: starts(path, args.rounds) for name, path in ours.items()},
+    }
+    families = {name: read_manifest(path).family for name, path in ours.items()}
+    data["targets"] = [asdict(target) for target in targets(data, families)]
+    if args.cosyvoice:
+        against_cosyvoice(*args.cosyvoice, args.rounds, data)
+    return data
+
+
+def spoken_languages(contestant: Contestant) -> set[str]:
+    """What a contestant reads: a bundle's own languages, those of the Kokoro bundle for Kokoro's files, English for Piper."""
+    if contestant.load is contestants.bundle:
+        return set(read_manifest(Path(contestant.arguments[0])).languages)
+    if contestant.load is contestants.kokoro_onnxruntime:
+        return set(read_manifest(Path(contestant.arguments[1])).languages)
+    return {"en"}
+
+
+def take_turns(
+    taking_part: Sequence[Contestant], languages: dict[str, set[str]], args: argparse.Namespace
+) -> tuple[list[Spoken], dict[str, Any]]:
+    """Every turn, and each contestant's memory when it was loaded, after its first text, and at the end."""
+    workers: list[Worker] = []
     memory: dict[str, Any] = {}
     turns: list[Spoken] = []
     try:
@@ -313,33 +335,37 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
     finally:
         for worker in workers:
             worker.close()
-    data: dict[str, Any] = {
-        "schema": 1,
-        "machine": machine.description("onnxruntime", "piper-tts", "edge-tts-openvino"),
-        "threads": args.threads,
-        "skipped": skipped,
-        "rows": rows(turns),
-        "ratios": [each for name in families for each in ratios(turns, name)],
-        "memory": memory,
-        "start": {c.name: starts(Path(c.arguments[0]), args.rounds) for c in taking_part if c.name in families},
-    }
-    data["targets"] = [asdict(target) for target in targets(data, families)]
-    for path in args.bundle:
-        family = read_manifest(path).family
-        if family in OWN_COMPARISON:
-            own_comparison(family, path, args.threads, data)
-    return data
+    return turns, memory
 
 
-def own_comparison(family: str, path: Path, threads: int, data: dict[str, Any]) -> None:
-    """Add what tests/bench/FAMILY.py finds against the family's original."""
-    against = getattr(importlib.import_module(f"tests.bench.{family}"), "against_original", None)
-    if against is None:
-        data["skipped"][family] = f"tests/bench/{family}.py has no against_original(bundle, threads)"
+def against_cosyvoice(checkpoint: Path, bundle: Path, n_rounds: int, data: dict[str, Any]) -> None:
+    """Add what a plain port of the original and a bundle cost by stage, measured in a process of its own."""
+    if importlib.util.find_spec(COSYVOICE) is None or importlib.util.find_spec("torch") is None:
+        data["skipped"]["CosyVoice's original"] = f"needs {COSYVOICE} and torch: pip install -e '.[convert-cosyvoice]'"
         return
-    found = against(path, threads)
-    data[family] = found["rows"]
-    data["targets"] += found["targets"]
+    with tempfile.TemporaryDirectory() as scratch:
+        figures = Path(scratch) / "rounds.json"
+        command = [sys.executable, "-m", COSYVOICE, str(checkpoint), str(bundle), "--rounds", str(n_rounds)]
+        subprocess.run([*command, "--json", str(figures)], check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        data["cosyvoice"] = json.loads(figures.read_text(encoding="utf-8"))
+    data["targets"] += [asdict(target) for target in cosyvoice_targets(data["cosyvoice"])]
+
+
+def cosyvoice_targets(rounds: list[dict[str, dict[str, float]]]) -> list[Target]:
+    """The targets that the stages' seconds of each round ("original" and "ours") tell of: of a step, or for a second of audio."""
+
+    def ours(stage: str) -> float:
+        return Spread.of(found["ours"][stage] for found in rounds).median
+
+    times = Spread.of(found["original"]["10 s of audio"] / found["ours"]["10 s of audio"] for found in rounds).median
+    steps = [stage for stage in rounds[0]["ours"] if stage.startswith("LM step")]
+    return [
+        *(Target(f"cosyvoice: {stage}, one sequence", 8.5, 1e3 * ours(stage), unit=" ms") for stage in steps),
+        Target("cosyvoice: flow, RTF", 0.30, ours("flow, 10 steps")),
+        Target("cosyvoice: vocoder, RTF", 0.12, ours("vocoder")),
+        Target("cosyvoice: one sentence of 10 s, RTF", 1.0, ours("10 s of audio") / 10),
+        Target("cosyvoice: times faster than the original", 12.0, times, at_most=False),
+    ]
 
 
 def profiles(data: dict[str, Any], bundles: Sequence[Path], threads: int) -> dict[str, Any]:
@@ -358,7 +384,9 @@ def profiles(data: dict[str, Any], bundles: Sequence[Path], threads: int) -> dic
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bundle", type=Path, action="append", required=True, metavar="DIR", help="a voice; may be repeated")
+    parser.add_argument("--bundle", type=Path, action="append", default=[], metavar="DIR", help="a voice; may be repeated")
+    parser.add_argument("--cosyvoice", type=Path, nargs=2, metavar=("CHECKPOINT_DIR", "BUNDLE"),
+                        help="a CosyVoice bundle against a plain port of the original")  # fmt: skip
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="of every contestant (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="texts of each length (default: %(default)s)")
     parser.add_argument("--length", nargs="+", choices=LENGTHS, default=LENGTHS, help="of the texts (default: all)")
@@ -367,6 +395,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--against", type=Path, metavar="FILE", help="show what has changed since that run")
     parser.add_argument("--no-profile", action="store_true", help="do not profile what misses a target")
     args = parser.parse_args(argv)
+    if not args.bundle and not args.cosyvoice:
+        parser.error("name a voice with --bundle or --cosyvoice")
     before = json.loads(args.against.read_text(encoding="utf-8")) if args.against else None
     data = compare(args)
     data["profiles"] = {} if args.no_profile else profiles(data, args.bundle, args.threads)

@@ -70,6 +70,21 @@ def test_the_targets_of_a_family_are_held_against_its_figures() -> None:
     assert "kokoro int8: first sound, long, new" not in found  # nothing of that was measured
 
 
+def test_cosyvoices_rounds_are_held_against_its_targets() -> None:
+    rounds = [
+        {
+            "original": {"LM step at 50": 0.1, "flow, 10 steps": 2.0, "vocoder": 0.7, "10 s of audio": 100.0},
+            "ours": {"LM step at 50": step, "flow, 10 steps": 0.4, "vocoder": 0.1, "10 s of audio": 9.0},
+        }
+        for step in (0.008, 0.009, 0.007)
+    ]
+    found = {target.name.removeprefix("cosyvoice: "): target for target in compare.cosyvoice_targets(rounds)}
+    assert found["LM step at 50, one sequence"].value == pytest.approx(8.0) and found["LM step at 50, one sequence"].met
+    assert not found["flow, RTF"].met and found["vocoder, RTF"].met
+    assert found["one sentence of 10 s, RTF"].value == pytest.approx(0.9)
+    assert found["times faster than the original"].value == pytest.approx(100 / 9, abs=1e-3)
+
+
 def test_a_report_shows_what_was_skipped_and_what_changed() -> None:
     data = figures()
     data["targets"] = [compare.asdict(target) for target in compare.targets(data, {"kokoro int8": "kokoro"})]
@@ -184,3 +199,23 @@ def test_the_float_model_computes_with_the_quantised_weights(tmp_path: Path) -> 
     onnx.save(rounded, str(tmp_path / "rounded.onnx"))
     for expected, again in zip(run("rounded.onnx"), run("again.onnx"), strict=True):
         np.testing.assert_allclose(again, expected, atol=2e-5, rtol=1e-4)
+
+
+def test_a_whole_run_prints_and_keeps_its_figures(
+    tiny_bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    absent = Contestant("piper joe medium, Piper", contestants.piper, ("",), (("no_such_module", "piper-tts"),))
+    monkeypatch.setattr(compare, "kokoro_peers", lambda bundle: iter(()))
+    monkeypatch.setattr(compare, "piper_peer", lambda: absent)
+    out = tmp_path / "figures.json"
+    options = ["--bundle", str(tiny_bundle.path), "--rounds", "1", "--length", "short", "--lang", "en", "--threads", "1"]
+    assert compare.main([*options, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "skipped: piper joe medium, Piper: not installed: pip install piper-tts" in printed
+    data = json.loads(out.read_text())
+    assert [(row["contestant"], row["state"]) for row in data["rows"]] == [("tiny float32", state) for state in compare.STATES]
+    assert data["start"]["tiny float32"]["say_s"]["n"] == 1 and data["memory"]["tiny float32"]["end"]["peak_mb"] > 0
+    for target in data["targets"]:
+        assert Target(**target).line() in printed.splitlines()
+    with pytest.raises(SystemExit):
+        compare.main([])
