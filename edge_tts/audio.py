@@ -47,12 +47,18 @@ class AudioChunk:
 
     samples: [n] float32, mono, nominally within -1..1
     sample_rate: Hz
-    ends_sentence: True when a sentence is complete with this chunk, so that a pause may follow it
+    ends_sentence: True when a sentence is complete with this chunk
+    ends_clause: True when it ends in silence, as it does with a sentence: a longer pause may follow it unnoticed
     """
 
     samples: NDArray[np.float32]
     sample_rate: int
     ends_sentence: bool = True
+    ends_clause: bool = False
+
+    @property
+    def pause_may_follow(self) -> bool:
+        return self.ends_sentence or self.ends_clause
 
     @property
     def duration_s(self) -> float:

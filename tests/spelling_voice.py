@@ -22,14 +22,18 @@ _STEP = 100
 
 
 class SpellingModel:
-    """Spells each sentence in `n_chunks` chunks, sleeping `step_s` before each; can be held, and counts its steps."""
+    """Spells each sentence in `n_chunks` chunks, sleeping `step_s` before each; can be held, and counts its steps.
+
+    clauses: whether a pause may follow each of them
+    """
 
     sample_rate = SAMPLE_RATE
     limit_characters = 200
 
-    def __init__(self, step_s: float = 0.0, n_chunks: int = 1) -> None:
+    def __init__(self, step_s: float = 0.0, n_chunks: int = 1, clauses: bool = False) -> None:
         self.step_s = step_s
         self.n_chunks = n_chunks
+        self.clauses = clauses
         self.may_go_on = threading.Event()
         self.may_go_on.set()
         self.spoken: list[str] = []
@@ -50,7 +54,8 @@ class SpellingModel:
                 time.sleep(self.step_s)
                 data = sentence.text.encode()
                 start, end = (len(data) * p // self.n_chunks for p in (part, part + 1))
-                yield AudioChunk(spelled(data[start:end]), SAMPLE_RATE, ends_sentence=part == self.n_chunks - 1)
+                ends = part == self.n_chunks - 1
+                yield AudioChunk(spelled(data[start:end]), SAMPLE_RATE, ends_sentence=ends, ends_clause=self.clauses)
 
 
 def spelled(data: bytes) -> np.ndarray:

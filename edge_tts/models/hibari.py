@@ -116,7 +116,7 @@ class HibariModel:
                 if cancelled():
                     return
                 samples = self.synthesize(ids, delivery.voice.name, delivery.speed, rng)
-                yield AudioChunk(samples, self.sample_rate, ends_sentence=i == len(pieces) - 1)
+                yield AudioChunk(samples, self.sample_rate, ends_sentence=i == len(pieces) - 1, ends_clause=True)
 
     def token_ids(self, phonemes: str) -> list[int]:
         """Ids of the phonemes; those outside the vocabulary are dropped and logged. Empty if no letter is among them."""

@@ -122,7 +122,7 @@ class KokoroModel:
                 ends = i == len(pieces) - 1
                 # A piece has 0.3 s of silence before it and 0.5 s behind: too much inside a sentence.
                 samples = signal.trim_silence(samples, round(_JOIN_S * self.sample_rate), start=i > 0, end=not ends)
-                yield AudioChunk(samples, self.sample_rate, ends_sentence=ends)
+                yield AudioChunk(samples, self.sample_rate, ends_sentence=ends, ends_clause=True)
 
     def token_ids(self, phonemes: str) -> list[int]:
         """Ids of the phonemes; those outside the vocabulary are dropped and logged."""

@@ -177,7 +177,7 @@ class _Conversation:
         chunk = await self._chunk(speech, encoder, pad)
         while chunk is not None:
             await self._out.write(await _encoded(encoder, chunk))
-            chunk = await self._chunk(speech, encoder, pad if chunk.ends_sentence else b"")
+            chunk = await self._chunk(speech, encoder, pad if chunk.pause_may_follow else b"")
         await self._out.write(await _encoded(encoder, None))
 
     async def _chunk(self, speech: Speech, encoder: Encoder, pad: bytes) -> AudioChunk | None:

@@ -57,7 +57,12 @@ def test_socat_waits_for_a_first_sound_that_takes_seconds(start: Start) -> None:
     assert spoken(socat(running.path, "Slow. Sentences.\n")) == expected("Slow. Sentences.")
 
 
-def test_silence_is_never_put_inside_a_sentence(start: Start) -> None:
+def test_socat_waits_for_what_follows_a_clause(start: Start) -> None:
+    running = start(SpellingModel(step_s=0.9, n_chunks=3, clauses=True))
+    assert spoken(socat(running.path, "A clause, and the rest.\n")) == expected("A clause, and the rest.")
+
+
+def test_silence_is_never_put_inside_a_clause(start: Start) -> None:
     running = start(SpellingModel(step_s=0.5, n_chunks=2))
     audio = running.ask(b"Inside.\n")[WAV_HEADER_BYTES:]
     values = struct.unpack(f"<{len(audio) // 2}h", audio)
