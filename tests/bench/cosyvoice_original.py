@@ -4,7 +4,8 @@
 
 The port does what the original does and no more: at every decode step each of the LM's layers multiplies the vectors of all
 2T - 1 positions by `linear_pos`, the flow takes ten Euler steps of batch 2 over the whole block, and the vocoder runs the torch
-modules. Printed are medians by stage, their ratios with the spread over the rounds, and the sum for ten seconds of audio.
+modules. Printed are medians by stage, their ratios with the spread over the rounds, and the sum for ten seconds of audio; then
+what only ours does (four sequences at once, sentences as a request speaks them), and where its time goes, by operation.
 """
 
 from __future__ import annotations
@@ -22,14 +23,20 @@ from torch import Tensor
 
 from convert.cosyvoice.checkpoint import load_checkpoint
 from convert.cosyvoice.modules import EncoderLayer, Estimator, SpeechLM, Vocoder, sinusoidal_positions
-from edge_tts.bundle import open_bundle
+from edge_tts.bundle import Bundle, VoiceEntry, open_bundle
 from edge_tts.engine import Engine
+from edge_tts.models import Delivery
 from edge_tts.models.cosyvoice.flow import Condition
-from edge_tts.models.cosyvoice.model import CosyVoiceModel, load
+from edge_tts.models.cosyvoice.model import CosyVoiceModel, LMSettings, load
+from edge_tts.models.cosyvoice.sampling import RunawayLimits
+from edge_tts.text import Sentence
+from tests.bench import profile
+from tests.bench.cosyvoice import TEXT
 
 POSITIONS = (50, 250, 480)
 FRAMES = 430
 AUDIO_S = 10.0
+OF_FOUR = "LM token, 4 at once"
 _STEPS = 6
 
 
@@ -112,7 +119,40 @@ def our_stages(model: CosyVoiceModel) -> dict[str, Callable[[], float]]:
     excitation = 0.1 * noise(FRAMES * 256)
     stages["flow, 10 steps"] = lambda: timed(lambda: model.flow.solve(mel, condition, lambda: False), 1) / seconds
     stages["vocoder"] = lambda: timed(lambda: model.vocoder.waveform(mel, excitation), 1) / seconds
+    four = [noise(100, model.lm.tables.speech.shape[1])] * 4
+
+    def a_token_of_four() -> float:
+        decoding = model.lm.decode(four)
+        return timed(lambda: decoding.step([1] * 4), _STEPS) / 4
+
+    stages[OF_FOUR] = a_token_of_four
     return stages
+
+
+def spoken(model: CosyVoiceModel, voice: VoiceEntry) -> dict[str, float]:
+    """What only a whole request shows: seconds for a second of audio, and to the first sound, with 50 forced tokens a second."""
+    n_text = len(model.tokenizer.encode(TEXT))
+    model.runaway_limits = RunawayLimits(loop_tokens=10**6, stuck_tokens=10**6, attempts=1)
+    found = {}
+    for name, n_sentences, sentence_s in (("one sentence", 1, AUDIO_S), ("a paragraph", 4, AUDIO_S / 2)):
+        ratio = sentence_s * 50 / n_text
+        model.lm_settings = LMSettings(min_ratio=ratio - 0.01, max_ratio=ratio)
+        began, audio_s = time.perf_counter(), 0.0
+        for chunk in model.speak(iter([Sentence(TEXT, "zh")] * n_sentences), Delivery(voice, seed=1), lambda: False):
+            found.setdefault("first sound", time.perf_counter() - began)
+            audio_s += chunk.duration_s
+        found[name] = (time.perf_counter() - began) / audio_s
+    return found
+
+
+def profile_of(bundle: Bundle) -> list[profile.Row]:
+    """Rows by operation of ten decode steps at position 250, and of the flow and the vocoder for the block; ms a call of each."""
+    engine = profile.ProfiledEngine(0)
+    model = load(bundle, engine)
+    stages = our_stages(model)
+    for stage in ("LM step at 250", "flow, 10 steps", "vocoder"):
+        stages[stage]()
+    return profile.rows_of(engine.counts, 1.0)
 
 
 def timed(run: Callable[[], object], times: int) -> float:
@@ -139,22 +179,23 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     args = parser.parse_args()
-    sides = {
-        "original": original_stages(args.checkpoint),
-        "ours": our_stages(load(open_bundle(args.bundle, verify=False), Engine())),
-    }
+    bundle = open_bundle(args.bundle, verify=False)
+    model = load(bundle, Engine())
+    sides = {"original": original_stages(args.checkpoint), "ours": our_stages(model)}
     rounds: list[dict[str, dict[str, float]]] = []
     with torch.inference_mode():
         for _ in range(args.rounds):
             found: dict[str, dict[str, float]] = {side: {} for side in sides}
-            for stage in sides["original"]:
+            for stage in sides["ours"]:
                 for side, stages in sides.items():
-                    found[side][stage] = stages[stage]()
+                    if stage in stages:
+                        found[side][stage] = stages[stage]()
             for times in found.values():
                 times["10 s of audio"] = ten_seconds(times)
+            found["ours"] |= spoken(model, bundle.manifest.voices[0])
             rounds.append(found)
     print(f"{'stage':16}  {'original':>10}  {'ours':>10}  ratio (spread)")
-    for stage in rounds[0]["ours"]:
+    for stage in rounds[0]["original"]:
         theirs, ours = (np.array([found[side][stage] for found in rounds]) for side in ("original", "ours"))
         ratios = theirs / ours
         unit, scale = ("ms", 1e3) if stage.startswith("LM") else ("s", 1.0)
@@ -162,8 +203,13 @@ def main() -> int:
             f"{stage:16}  {scale * np.median(theirs):7.2f} {unit:2}  {scale * np.median(ours):7.2f} {unit:2}  "
             f"{np.median(ratios):5.1f} ({ratios.min():.1f}-{ratios.max():.1f})"
         )
+    for stage in rounds[0]["ours"].keys() - rounds[0]["original"].keys():
+        print(f"{stage:20} {np.median([found['ours'][stage] for found in rounds]):7.3f} s")
+    del model, sides
+    operations = profile_of(bundle)
+    print(profile.table(operations, 16))
     if args.json:
-        args.json.write_text(json.dumps(rounds, indent=1), encoding="utf-8")
+        args.json.write_text(json.dumps({"rounds": rounds, "profile": operations}, indent=1), encoding="utf-8")
     return 0
 
 

@@ -19,6 +19,8 @@ from edge_tts.bundle import open_bundle
 from edge_tts.engine import Engine, EngineOptions, Graph, Session
 from edge_tts.synthesizer import Voice
 
+# "graph", "operation", "kernel", "ms", "calls", "share"
+Row = dict[str, Any]
 TEXT = "The old captain opened the window and looked out over the harbour before the rain began."
 
 
@@ -79,30 +81,35 @@ class ProfiledGraph(_Counting, Graph):
         return session
 
 
-def profile(path: Path, text: str, threads: int) -> list[dict[str, Any]]:
-    """Rows {"graph", "operation", "kernel", "ms", "calls", "share"}, the costliest first, of the text's second reading."""
+def profile(path: Path, text: str, threads: int) -> list[Row]:
+    """Rows of the text's second reading, ms for a second of audio."""
     opened = open_bundle(path, verify=False)
     engine = ProfiledEngine(threads)
     voice = Voice(opened, models.load(opened, engine))
     for _ in range(2):
         engine.counts.clear()
         audio_s = sum(chunk.duration_s for chunk in voice.synthesize(text, seed=1))
-    total_ms = sum(engine.counts.ms.values())
+    return rows_of(engine.counts, audio_s)
+
+
+def rows_of(counts: Counts, seconds: float) -> list[Row]:
+    """What was counted, the costliest first; ms are divided by `seconds`."""
+    total_ms = sum(counts.ms.values())
     return [
         {
             "graph": graph,
             "operation": operation,
             "kernel": kernel,
-            "ms": round(ms / audio_s, 3),
-            "calls": engine.counts.calls[graph, operation, kernel],
+            "ms": round(ms / seconds, 3),
+            "calls": counts.calls[graph, operation, kernel],
             "share": round(ms / total_ms, 4),
         }
-        for (graph, operation, kernel), ms in engine.counts.ms.most_common()
+        for (graph, operation, kernel), ms in counts.ms.most_common()
     ]
 
 
-def table(rows: list[dict[str, Any]], top: int) -> str:
-    """The costliest rows; ms are those for a second of audio."""
+def table(rows: list[Row], top: int) -> str:
+    """The costliest rows."""
     lines = [f"{'graph':16}{'operation':28}{'kernel':32}{'ms/s':>8}{'calls':>8}{'share':>8}"]
     for row in rows[:top]:
         label = f"{row['graph']:16}{row['operation']:28}{row['kernel']:32}"
