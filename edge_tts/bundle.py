@@ -94,12 +94,22 @@ class Bundle:
         return self.voice(defaults.get(language) or defaults.get("") or self.manifest.voices[0].name)
 
 
-def open_bundle(path: Path | str, *, verify: bool = True) -> Bundle:
-    """Read and check a bundle: the manifest's schema, that every file is there, its size and (with `verify`) its hash."""
+def open_bundle(path: Path | str, *, verify: bool = True, record: Path | None = None) -> Bundle:
+    """Read and check a bundle: the manifest's schema, that every file is there, its size and (with `verify`) its hash.
+
+    record: a file that remembers which files had the right hash; those that have not changed since are not read for it again,
+        which on a slow disk takes seconds. Made when it is not there; of no effect where it cannot be read or written.
+    """
     path = Path(path)
     manifest = read_manifest(path)
+    known = _read_record(record)
+    found = dict(known)
     for entry in manifest.files:
-        _check_file(path, entry, verify=verify)
+        state = _check_file(path, entry, verify=verify, known=known)
+        if verify:
+            found[str((path / entry.path).resolve())] = state
+    if record is not None and found != known:
+        _write_record(record, found)
     return Bundle(path, manifest)
 
 
@@ -179,18 +189,50 @@ def _stays_inside(path: str) -> bool:
     return bool(path) and not parts.is_absolute() and ".." not in parts.parts and "\0" not in path
 
 
-def _check_file(directory: Path, entry: FileEntry, *, verify: bool) -> None:
+# What a file was like when it had that hash: size in bytes, time of change in ns, inode, SHA-256.
+_State = list[int | str]
+
+
+def _check_file(directory: Path, entry: FileEntry, *, verify: bool, known: dict[str, _State]) -> _State:
     path = directory / entry.path
     try:
-        size = path.stat().st_size
-        if size != entry.size:
-            raise BundleError(f"{path}: {size} bytes where the manifest says {entry.size}: cut short or changed; {REMEDY}")
-        if verify and sha256(path) != entry.sha256:
+        status = path.stat()
+        if status.st_size != entry.size:
+            raise BundleError(
+                f"{path}: {status.st_size} bytes where the manifest says {entry.size}: cut short or changed; {REMEDY}"
+            )
+        state: _State = [status.st_size, status.st_mtime_ns, status.st_ino, entry.sha256]
+        if verify and known.get(str(path.resolve())) != state and sha256(path) != entry.sha256:
             raise BundleError(f"{path}: its SHA-256 is not the manifest's, so it is damaged or was changed; {REMEDY}")
+        return state
     except FileNotFoundError:
         raise BundleError(f"{path} is missing; {REMEDY}") from None
     except OSError as error:
         raise BundleError(f"{path}: {error.strerror}; make it readable for this user") from None
+
+
+def _read_record(record: Path | None) -> dict[str, _State]:
+    try:
+        known = json.loads(record.read_text(encoding="utf-8")) if record is not None else {}
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _write_record(record: Path, found: dict[str, _State]) -> None:
+    """Whole or not at all, of files that are still there."""
+    kept = {path: state for path, state in found.items() if os.path.exists(path)}
+    try:
+        record.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, scratch = tempfile.mkstemp(prefix=f".{record.name}.", dir=record.parent)
+    except OSError:
+        return
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            json.dump(kept, file)
+        os.replace(scratch, record)
+    except OSError:
+        Path(scratch).unlink(missing_ok=True)
 
 
 def sha256(path: Path) -> str:

@@ -42,7 +42,7 @@ def load_voice(path: Path | str, *, threads: int = 0, cache_dir: Path | str | No
     """Open a voice bundle and compile its graphs.
 
     threads: CPU threads to use, 0 for all
-    cache_dir: where compiled graphs are kept; by default the user's cache directory
+    cache_dir: where compiled graphs are kept, and which files had the right hash; by default the user's cache directory
     Raises BundleError or EngineError.
     """
     from edge_tts.engine import (  # OpenVINO loads only when a voice does
@@ -51,9 +51,9 @@ def load_voice(path: Path | str, *, threads: int = 0, cache_dir: Path | str | No
         default_cache_dir,
     )
 
-    bundle = open_bundle(path, verify=verify)
-    options = EngineOptions(threads=threads, cache_dir=Path(cache_dir) if cache_dir else default_cache_dir())
-    engine = Engine(options)
+    cache = Path(cache_dir) if cache_dir else default_cache_dir()
+    bundle = open_bundle(path, verify=verify, record=cache / "verified.json")
+    engine = Engine(EngineOptions(threads=threads, cache_dir=cache))
     return Voice(bundle, models.load(bundle, engine), engine.rest)
 
 

@@ -348,3 +348,57 @@ def test_an_unknown_name_lists_what_is_installed(places: Path) -> None:
         find("three")
     with pytest.raises(BundleError, match="no voice bundle named 'xx"):
         find("x" * 300)
+
+
+# --- hashes that are remembered -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Files that were read for their hash."""
+    paths: list[Path] = []
+    real = bundle.sha256
+    monkeypatch.setattr(bundle, "sha256", lambda path: (paths.append(path), real(path))[1])
+    return paths
+
+
+def test_a_file_that_has_not_changed_is_not_hashed_again(small: Path, tmp_path: Path, hashed: list[Path]) -> None:
+    record = tmp_path / "cache" / "verified.json"
+    open_bundle(small, record=record)
+    assert sorted(hashed) == [small / "graph.xml", small / "voices" / "ann.npy"]
+    open_bundle(small, record=record)
+    assert len(hashed) == 2
+    open_bundle(small)
+    assert len(hashed) == 4, "without a record every file is read"
+
+
+def test_a_file_that_has_changed_is_hashed_again(small: Path, tmp_path: Path, hashed: list[Path]) -> None:
+    record = tmp_path / "verified.json"
+    open_bundle(small, record=record)
+    (small / "graph.xml").write_bytes(b"<grabh/>")
+    for _ in range(2):  # and a file that was found damaged is not remembered as right
+        with pytest.raises(BundleError, match=r"graph\.xml: its SHA-256 is not the manifest's"):
+            open_bundle(small, record=record)
+
+
+@pytest.mark.parametrize("contents", [b"", b"[1, 2]", b"{", b"\xff\xfe", b'{"x": 3}'])
+def test_a_damaged_record_is_made_anew(small: Path, tmp_path: Path, hashed: list[Path], contents: bytes) -> None:
+    record = tmp_path / "verified.json"
+    record.write_bytes(contents)
+    for _ in range(2):
+        open_bundle(small, record=record)
+    assert len(hashed) == 2
+
+
+def test_where_no_record_can_be_kept_files_are_hashed_each_time(small: Path, tmp_path: Path, hashed: list[Path]) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    for _ in range(2):
+        open_bundle(small, record=tmp_path / "file" / "verified.json")
+    assert len(hashed) == 4
+
+
+def test_files_that_are_gone_are_forgotten(small: Path, tmp_path: Path) -> None:
+    record = tmp_path / "verified.json"
+    record.write_text('{"/no/such/graph.xml": [1, 2, 3, "0"]}')
+    open_bundle(small, record=record)
+    assert set(json.loads(record.read_text())) == {str(small / "graph.xml"), str(small / "voices" / "ann.npy")}
