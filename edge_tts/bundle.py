@@ -189,7 +189,8 @@ def _stays_inside(path: str) -> bool:
     return bool(path) and not parts.is_absolute() and ".." not in parts.parts and "\0" not in path
 
 
-# What a file was like when it had that hash: size in bytes, time of change in ns, inode, SHA-256.
+# What a file was like when it had that hash: size in bytes, time of its last change (ctime, which no copying sets back) in ns,
+# inode, SHA-256.
 _State = list[int | str]
 
 
@@ -201,7 +202,7 @@ def _check_file(directory: Path, entry: FileEntry, *, verify: bool, known: dict[
             raise BundleError(
                 f"{path}: {status.st_size} bytes where the manifest says {entry.size}: cut short or changed; {REMEDY}"
             )
-        state: _State = [status.st_size, status.st_mtime_ns, status.st_ino, entry.sha256]
+        state: _State = [status.st_size, status.st_ctime_ns, status.st_ino, entry.sha256]
         if verify and known.get(str(path.resolve())) != state and sha256(path) != entry.sha256:
             raise BundleError(f"{path}: its SHA-256 is not the manifest's, so it is damaged or was changed; {REMEDY}")
         return state

@@ -375,7 +375,9 @@ def test_a_file_that_has_not_changed_is_not_hashed_again(small: Path, tmp_path: 
 def test_a_file_that_has_changed_is_hashed_again(small: Path, tmp_path: Path, hashed: list[Path]) -> None:
     record = tmp_path / "verified.json"
     open_bundle(small, record=record)
+    before = (small / "graph.xml").stat()
     (small / "graph.xml").write_bytes(b"<grabh/>")
+    os.utime(small / "graph.xml", ns=(before.st_atime_ns, before.st_mtime_ns))  # as tools do that keep the time of what they copy
     for _ in range(2):  # and a file that was found damaged is not remembered as right
         with pytest.raises(BundleError, match=r"graph\.xml: its SHA-256 is not the manifest's"):
             open_bundle(small, record=record)

@@ -221,7 +221,8 @@ def test_memory_does_not_grow_with_the_lengths_met(tmp_path: Path) -> None:
     ov.save_model(ov.Model([op.result(value)], [x], "stack"), str(tmp_path / "stack.xml"), compress_to_fp16=False)
     environment = {**os.environ, "MALLOC_ARENA_MAX": "1"}
     ran = subprocess.run(
-        [sys.executable, "-c", _RUN_MANY_LENGTHS, tmp_path / "stack.xml"], capture_output=True, text=True, env=environment
-    )
+        [sys.executable, "-c", _RUN_MANY_LENGTHS, tmp_path / "stack.xml"],
+        capture_output=True, text=True, env=environment, timeout=300,
+    )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert int(ran.stdout) < 20_000

@@ -38,7 +38,7 @@ MAX_PHONEMES = 510
 LIMIT_CHARACTERS = 200
 # A first sentence longer than this many phonemes starts with a clause of its own, so that sound comes early: nothing is heard
 # before a piece is complete. At 15 phonemes a second the clause is half a second to four seconds of speech.
-LONG_OPENING, _CLAUSE = 60, (8, 60)
+_LONG_OPENING, _CLAUSE = 60, (8, 60)
 _JOIN_S = 0.12  # silence that stays on either side where pieces of a sentence meet
 # Kokoro's own source module: sines of amplitude 0.1 where f0 > 10 Hz.
 _SINE_AMPLITUDE, _VOICED_HZ = 0.1, 10.0
@@ -220,7 +220,7 @@ def opening_of(phonemes: str) -> list[str]:
     """The first clause of a long sentence and what follows it; the sentence as it is where it is short or has no such clause."""
     whole = phonemes.strip()
     shortest, longest = _CLAUSE
-    if len(whole) > LONG_OPENING:
+    if len(whole) > _LONG_OPENING:
         for match in _CUTS[0].finditer(whole):
             if shortest <= match.end() <= longest and len(whole) - match.end() > shortest:
                 return [whole[: match.end()], whole[match.end() :].strip()]

@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -97,21 +98,35 @@ def decode_steps(model: CosyVoiceModel, n_sequences: int, n_steps: int) -> None:
             print(f"LM step, {n_sequences} sequences, token {token}: median {wall:.1f} ms, best {best:.1f}, CPU {cpu:.1f}")
 
 
-def sentence(model: CosyVoiceModel, voice: VoiceEntry, seconds: float) -> None:
-    """One sentence of so many seconds through the whole model, as a request would speak it."""
-    n_text = len(model.tokenizer.encode(TEXT))
+@dataclass(frozen=True)
+class Spoken:
+    """What a request took: seconds of audio, by the clock, of the CPUs, and to the first sound."""
+
+    audio_s: float
+    wall_s: float
+    cpu_s: float
+    first_s: float
+
+
+def speak(model: CosyVoiceModel, voice: VoiceEntry, n_sentences: int, sentence_s: float) -> Spoken:
+    """Sentences of so many seconds through the whole model, as a request would speak them."""
+    ratio = sentence_s * 50 / len(model.tokenizer.encode(TEXT))
     model.runaway_limits = RunawayLimits(loop_tokens=10**6, stuck_tokens=10**6, attempts=1)
+    model.lm_settings = LMSettings(min_ratio=ratio - 0.01, max_ratio=ratio)
+    wall, cpu, audio_s, first_s = time.perf_counter(), time.process_time(), 0.0, 0.0
+    for chunk in model.speak(iter([Sentence(TEXT, "zh")] * n_sentences), Delivery(voice, seed=1), no):
+        first_s = first_s or time.perf_counter() - wall
+        audio_s += chunk.duration_s
+    return Spoken(audio_s, time.perf_counter() - wall, time.process_time() - cpu, first_s)
+
+
+def sentence(model: CosyVoiceModel, voice: VoiceEntry, seconds: float) -> None:
+    """Print what one sentence of so many seconds costs."""
     for label, length_s in (("to warm up", seconds / 4), ("measured", seconds)):
-        ratio = length_s * 50 / n_text
-        model.lm_settings = LMSettings(min_ratio=ratio - 0.01, max_ratio=ratio)
-        wall, cpu, audio_s, first_s = time.perf_counter(), time.process_time(), 0.0, 0.0
-        for chunk in model.speak(iter([Sentence(TEXT, "zh")]), Delivery(voice, seed=1), no):
-            first_s = first_s or time.perf_counter() - wall
-            audio_s += chunk.duration_s
-        took, used = time.perf_counter() - wall, time.process_time() - cpu
+        took = speak(model, voice, 1, length_s)
         print(
-            f"sentence, {label}: {audio_s:.1f} s of audio, RTF {took / audio_s:.2f}, CPU {used / audio_s:.2f} s a second, "
-            f"first sound after {first_s:.1f} s"
+            f"sentence, {label}: {took.audio_s:.1f} s of audio, RTF {took.wall_s / took.audio_s:.2f}, "
+            f"CPU {took.cpu_s / took.audio_s:.2f} s a second, first sound after {took.first_s:.1f} s"
         )
 
 

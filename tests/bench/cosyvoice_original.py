@@ -25,13 +25,10 @@ from convert.cosyvoice.checkpoint import load_checkpoint
 from convert.cosyvoice.modules import EncoderLayer, Estimator, SpeechLM, Vocoder, sinusoidal_positions
 from edge_tts.bundle import Bundle, VoiceEntry, open_bundle
 from edge_tts.engine import Engine
-from edge_tts.models import Delivery
 from edge_tts.models.cosyvoice.flow import Condition
-from edge_tts.models.cosyvoice.model import CosyVoiceModel, LMSettings, load
-from edge_tts.models.cosyvoice.sampling import RunawayLimits
-from edge_tts.text import Sentence
+from edge_tts.models.cosyvoice.model import CosyVoiceModel, load
 from tests.bench import profile
-from tests.bench.cosyvoice import TEXT
+from tests.bench.cosyvoice import speak
 
 POSITIONS = (50, 250, 480)
 FRAMES = 430
@@ -130,29 +127,23 @@ def our_stages(model: CosyVoiceModel) -> dict[str, Callable[[], float]]:
 
 
 def spoken(model: CosyVoiceModel, voice: VoiceEntry) -> dict[str, float]:
-    """What only a whole request shows: seconds for a second of audio, and to the first sound, with 50 forced tokens a second."""
-    n_text = len(model.tokenizer.encode(TEXT))
-    model.runaway_limits = RunawayLimits(loop_tokens=10**6, stuck_tokens=10**6, attempts=1)
-    found = {}
-    for name, n_sentences, sentence_s in (("one sentence", 1, AUDIO_S), ("a paragraph", 4, AUDIO_S / 2)):
-        ratio = sentence_s * 50 / n_text
-        model.lm_settings = LMSettings(min_ratio=ratio - 0.01, max_ratio=ratio)
-        began, audio_s = time.perf_counter(), 0.0
-        for chunk in model.speak(iter([Sentence(TEXT, "zh")] * n_sentences), Delivery(voice, seed=1), lambda: False):
-            found.setdefault("first sound", time.perf_counter() - began)
-            audio_s += chunk.duration_s
-        found[name] = (time.perf_counter() - began) / audio_s
-    return found
+    """What only a whole request shows: seconds for a second of audio, and to the first sound."""
+    alone, paragraph = speak(model, voice, 1, AUDIO_S), speak(model, voice, 4, AUDIO_S / 2)
+    return {
+        "one sentence": alone.wall_s / alone.audio_s,
+        "a paragraph": paragraph.wall_s / paragraph.audio_s,
+        "first sound": alone.first_s,
+    }
 
 
 def profile_of(bundle: Bundle) -> list[profile.Row]:
-    """Rows by operation of ten decode steps at position 250, and of the flow and the vocoder for the block; ms a call of each."""
+    """Rows by operation of a sentence of five seconds, its second reading, ms for a second of audio."""
     engine = profile.ProfiledEngine(0)
-    model = load(bundle, engine)
-    stages = our_stages(model)
-    for stage in ("LM step at 250", "flow, 10 steps", "vocoder"):
-        stages[stage]()
-    return profile.rows_of(engine.counts, 1.0)
+    model, voice = load(bundle, engine), bundle.manifest.voices[0]
+    for _ in range(2):
+        engine.counts.clear()
+        audio_s = speak(model, voice, 1, AUDIO_S / 2).audio_s
+    return profile.rows_of(engine.counts, audio_s)
 
 
 def timed(run: Callable[[], object], times: int) -> float:
