@@ -194,7 +194,7 @@ def main() -> int:
             f"{stage:16}  {scale * np.median(theirs):7.2f} {unit:2}  {scale * np.median(ours):7.2f} {unit:2}  "
             f"{np.median(ratios):5.1f} ({ratios.min():.1f}-{ratios.max():.1f})"
         )
-    for stage in rounds[0]["ours"].keys() - rounds[0]["original"].keys():
+    for stage in [stage for stage in rounds[0]["ours"] if stage not in rounds[0]["original"]]:
         print(f"{stage:20} {np.median([found['ours'][stage] for found in rounds]):7.3f} s")
     del model, sides
     operations = profile_of(bundle)
