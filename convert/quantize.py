@@ -29,6 +29,8 @@ class GraphRecipe:
     symmetric: whether activations are quantised around zero
     smooth_quant_alpha: of "int8", -1 turns SmoothQuant off
     low_rank: of "int8", convolutions that are made cheaper first, and how much of their variance that may cost: see `low_rank`
+    statistics_step: normalisation over the many frames after upsampling takes its mean and variance from every n-th of them; the
+        graph is built so, `apply` does nothing about it
     """
 
     method: Literal["float32", "weights", "int8", "rows"]
@@ -37,6 +39,7 @@ class GraphRecipe:
     symmetric: bool = True
     smooth_quant_alpha: float = -1.0
     low_rank: tuple[tuple[str, float], ...] = ()
+    statistics_step: int = 1
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,8 @@ def convert(
         parts = _parts(weights_source, voices_path, names, scratch / "readings")
         step("building graphs")
         builder = GraphBuilder(weights, KokoroConfig())
-        graphs = {"text": builder.text(), "prosody": builder.prosody(), "decoder": builder.decoder()}
+        decoder = builder.decoder(recipe.graphs["decoder"].statistics_step)
+        graphs = {"text": builder.text(), "prosody": builder.prosody(), "decoder": decoder}
         step(f"quantising, recipe {recipe.name}")
         samples: list[quantize.Sample] = []
         if recipe.calibration_samples:

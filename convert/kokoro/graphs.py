@@ -12,6 +12,7 @@ The architecture is StyleTTS 2 with an ISTFTNet decoder (Li et al. 2023, arXiv:2
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -41,6 +42,7 @@ class KokoroConfig:
     upsample_rates: tuple[int, ...] = (10, 6)
     n_fft: int = 20
     hop_length: int = 5
+    statistics_step: int = 7
 
 
 class GraphBuilder:
@@ -203,12 +205,17 @@ class GraphBuilder:
             curves[output] = op.squeeze(self.conv(x, f"predictor.{curve}_proj"), _ints(1))
         return _model("kokoro-prosody", [features, style], curves)
 
-    def decoder(self) -> ov.Model:
+    def decoder(self, statistics_step: int = 1) -> ov.Model:
         """text [1, F, H], f0, energy [1, 2F], harmonics [1, n_fft + 2, L], style [1, 2S] -> magnitude, phase [1, n_fft/2 + 1, L].
 
         L = 2 F * product(upsample_rates) + 1 frames of `hop_length` samples.
+
+        statistics_step: among those L frames, channels are normalised with the mean and variance of every `statistics_step`-th;
+            ValueError if it has a divisor in common with the upsampling, whose patterns it would not see evenly
         """
         config = self.config
+        if math.gcd(statistics_step, int(np.prod(config.upsample_rates))) > 1:
+            raise ValueError(f"frames {statistics_step} apart are no fair sample after upsampling by {config.upsample_rates}")
         text = _parameter("text", [1, -1, self.hidden])
         f0 = _parameter("f0", [1, -1])
         energy = _parameter("energy", [1, -1])
@@ -224,7 +231,7 @@ class GraphBuilder:
         residual = self.conv(aligned, "decoder.asr_res.0")
         for i in range(4):
             x = self.residual_block(op.concat([x, residual, *curves], 1).output(0), half, f"decoder.decode.{i}")
-        spectrum = self._generator(x, harmonics.output(0), half)
+        spectrum = self._generator(x, harmonics.output(0), half, statistics_step)
         bins = config.n_fft // 2 + 1
         magnitude, phase = op.variadic_split(spectrum, _int(1), _ints(bins, bins)).outputs()
         return _model(
@@ -276,7 +283,7 @@ class GraphBuilder:
             x = op.transpose(op.prelu(y, _float(_SLOPE)), _ints(0, 2, 1)).output(0)
         return self.lstm(op.transpose(x, _ints(0, 2, 1)).output(0), "text_encoder.lstm")
 
-    def _generator(self, x: Node, harmonics: Node, style: Node) -> Node:
+    def _generator(self, x: Node, harmonics: Node, style: Node, statistics_step: int) -> Node:
         """ISTFTNet: x [1, C, 2F], harmonics [1, n_fft + 2, L] -> [1, n_fft + 2, L]."""
         rates = self.config.upsample_rates
         x, harmonics = (op.unsqueeze(value, _ints(2)).output(0) for value in (x, harmonics))
@@ -288,12 +295,15 @@ class GraphBuilder:
             source = self.conv(
                 harmonics, f"decoder.generator.noise_convs.{i}", stride=stride, padding=0 if last else (stride + 1) // 2
             )
-            source = self._snake_block(source, style, f"decoder.generator.noise_res.{i}")
+            step = statistics_step if last else 1
+            source = self._snake_block(source, style, f"decoder.generator.noise_res.{i}", step)
             x = self._upsampled(x, f"decoder.generator.ups.{i}", rate)
             if last:
                 x = op.pad(x, _ints(0, 0, 0, 1), _ints(0, 0, 0, 0), "reflect").output(0)
             x = op.add(x, source).output(0)
-            blocks = [self._snake_block(x, style, f"decoder.generator.resblocks.{i * kernels + j}") for j in range(kernels)]
+            blocks = [
+                self._snake_block(x, style, f"decoder.generator.resblocks.{i * kernels + j}", step) for j in range(kernels)
+            ]
             total = blocks[0]
             for block in blocks[1:]:
                 total = op.add(total, block).output(0)
@@ -301,18 +311,27 @@ class GraphBuilder:
         spectrum = self.conv(op.prelu(x, _float(0.01)).output(0), "decoder.generator.conv_post")
         return op.squeeze(spectrum, _ints(2)).output(0)
 
-    def _snake_block(self, x: Node, style: Node, name: str) -> Node:
+    def _snake_block(self, x: Node, style: Node, name: str, step: int = 1) -> Node:
         for j, dilation in enumerate(_RESBLOCK_DILATIONS):
-            y = self.adain_snake(x, style, f"{name}.adain1.{j}", f"{name}.alpha1.{j}")
+            y = self.adain_snake(x, style, f"{name}.adain1.{j}", f"{name}.alpha1.{j}", step)
             y = self.conv(y, f"{name}.convs1.{j}", dilation=dilation)
-            y = self.adain_snake(y, style, f"{name}.adain2.{j}", f"{name}.alpha2.{j}")
+            y = self.adain_snake(y, style, f"{name}.adain2.{j}", f"{name}.alpha2.{j}", step)
             y = self.conv(y, f"{name}.convs2.{j}")
             x = op.add(x, y).output(0)
         return x
 
-    def adain_snake(self, x: Node, style: Node, name: str, alpha: str) -> Node:
-        """Adaptive instance norm, then Snake."""
-        return self.snake(_instance_normal(x), *self.style_affine(style, f"{name}.fc", _rank(x)), alpha)
+    def adain_snake(self, x: Node, style: Node, name: str, alpha: str, step: int = 1) -> Node:
+        """Adaptive instance norm, then Snake.
+
+        step: the norm's mean and variance are those of every `step`-th frame. Above 1 the norm is no pass over memory of its own
+            but part of Snake's.
+        """
+        scale, shift = self.style_affine(style, f"{name}.fc", _rank(x))
+        if step == 1:
+            return self.snake(_instance_normal(x), scale, shift, alpha)
+        mean, inverse_deviation = _statistics(x, step)
+        scale = op.multiply(scale, inverse_deviation).output(0)
+        return self.snake(x, scale, op.subtract(shift, op.multiply(scale, mean)).output(0), alpha)
 
     def snake(self, normal: Node, scale: Node, shift: Node, alpha: str) -> Node:
         """y + sin^2(alpha y) / alpha of y = scale * normal + shift (Ziyin et al. 2020, arXiv:2006.08195).
@@ -337,6 +356,15 @@ class GraphBuilder:
 def _instance_normal(x: Node) -> Node:
     """Every channel with mean 0 and variance 1 over the frames."""
     return op.mvn(x, _ints(*range(2, _rank(x))), True, _NORM_EPSILON, "INSIDE_SQRT").output(0)
+
+
+def _statistics(x: Node, step: int) -> tuple[Node, Node]:
+    """Mean and inverse standard deviation of every `step`-th frame of each channel: [1, C, 1, n] -> [1, C, 1, 1] twice."""
+    frames = op.slice(x, _ints(0), _ints(2**31 - 1), _ints(step), _ints(3))
+    mean = op.reduce_mean(frames, _ints(2, 3), True)
+    square = op.reduce_mean(op.power(frames, _float(2.0)), _ints(2, 3), True)
+    variance = op.relu(op.subtract(square, op.power(mean, _float(2.0))))  # rounding can bring a constant channel below zero
+    return mean.output(0), op.power(op.add(variance, _float(_NORM_EPSILON)), _float(-0.5)).output(0)
 
 
 def _openvino_gates(value: np.ndarray) -> np.ndarray:

@@ -30,13 +30,17 @@ RECIPES = {
                     # Only convolutions take int8. With quantisers between the element-wise operations as well, as NNCF does by
                     # itself, Snake's squares and the normalisations drown: mel distance 6.8 dB instead of 1.0 dB.
                     keep_float_types=(
-                        "Add", "Concat", "FloorMod", "MVN", "Multiply", "PRelu", "Pad", "Power", "Reshape", "Slice", "Split",
-                        "Subtract", "Transpose", "Unsqueeze",
+                        "Add", "Concat", "FloorMod", "MVN", "Multiply", "PRelu", "Pad", "Power", "ReduceMean", "Relu",
+                        "Reshape", "Slice", "Split", "Subtract", "Transpose", "Unsqueeze",
                     ),
+                    # Normalisation reads and writes every frame four times, 14 % of the decoder. From every 7th frame, deviations
+                    # are 1-3 % off, channel by channel, and the voice sounds the same (mel distance 2.41 for 2.40 dB). 7 because
+                    # transposed convolutions leave patterns of 6 and 60 frames, which every 3rd or 4th sees askew: 10 % off.
+                    statistics_step=7,
                     # The harmonic source's branch knows little more than f0, so its 128 and 256 channels are mostly repetition.
                     low_rank=(
                         (r"decoder\.generator\.noise_res\..*convs.*", 0.12),
-                        (r"decoder\.generator\.resblocks\..*convs.*", 0.035),
+                        (r"decoder\.generator\.resblocks\..*convs.*", 0.05),
                     ),
                 ),
             },

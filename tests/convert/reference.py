@@ -22,10 +22,11 @@ def layer_norm(x: Array, gamma: Array, beta: Array, epsilon: float) -> Array:
     return (x - mean) / np.sqrt(variance + epsilon) * gamma + beta
 
 
-def adain(weights: Weights, name: str, x: Array, style: Array) -> Array:
-    """x [C, T], style [S] -> [C, T]."""
+def adain(weights: Weights, name: str, x: Array, style: Array, step: int = 1) -> Array:
+    """x [C, T], style [S] -> [C, T]; statistics of every `step`-th frame."""
     gamma, beta = np.split(linear(weights, f"{name}.fc", style), 2)
-    normal = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    seen = x[:, ::step]
+    normal = (x - seen.mean(1, keepdims=True)) / np.sqrt(seen.var(1, keepdims=True) + 1e-5)
     return (1 + gamma)[:, None] * normal + beta[:, None]
 
 
@@ -85,11 +86,11 @@ def residual_block(weights: Weights, name: str, x: Array, style: Array) -> Array
     return (x + y) / np.sqrt(2)
 
 
-def snake_block(weights: Weights, name: str, x: Array, style: Array) -> Array:
+def snake_block(weights: Weights, name: str, x: Array, style: Array, step: int = 1) -> Array:
     for j, dilation in enumerate((1, 3, 5)):
-        y = snake(adain(weights, f"{name}.adain1.{j}", x, style), weights[f"{name}.alpha1.{j}"][0].astype(np.float64))
+        y = snake(adain(weights, f"{name}.adain1.{j}", x, style, step), weights[f"{name}.alpha1.{j}"][0].astype(np.float64))
         y = same_conv(weights, f"{name}.convs1.{j}", y, dilation)
-        y = snake(adain(weights, f"{name}.adain2.{j}", y, style), weights[f"{name}.alpha2.{j}"][0].astype(np.float64))
+        y = snake(adain(weights, f"{name}.adain2.{j}", y, style, step), weights[f"{name}.alpha2.{j}"][0].astype(np.float64))
         x = x + same_conv(weights, f"{name}.convs2.{j}", y)
     return x
 

@@ -10,7 +10,7 @@ import pytest
 from openvino import opset15 as op
 from scipy import signal as scipy_signal
 
-from convert.kokoro.graphs import GraphBuilder
+from convert.kokoro.graphs import GraphBuilder, _statistics
 from edge_tts.bundle import Bundle
 from edge_tts.engine import Engine
 from edge_tts.models.kokoro import KokoroModel
@@ -145,11 +145,22 @@ def test_a_residual_block(name: str) -> None:
     close(got, reference.residual_block(WEIGHTS, name, x[0].astype(np.float64), style[0]), 1e-4)
 
 
-def test_a_snake_block() -> None:
+@pytest.mark.parametrize("step", [1, 7])
+def test_a_snake_block(step: int) -> None:
     name = "decoder.generator.resblocks.1"
-    x, style = noise(1, CHANNELS // 2, 30), noise(1, STYLE)
-    got = through(lambda b, n, s: b._snake_block(n, s, name), x, style)[0]
-    close(got, reference.snake_block(WEIGHTS, name, x[0].astype(np.float64), style[0]), 2e-4)
+    x, style = noise(1, CHANNELS // 2, 1, 30) + 3, noise(1, STYLE)
+    got = through(lambda b, n, s: b._snake_block(n, s, name, step), x, style)[0, :, 0]
+    close(got, reference.snake_block(WEIGHTS, name, x[0, :, 0].astype(np.float64), style[0], step), 2e-4)
+
+
+def test_statistics_of_a_channel_that_never_moves_are_finite() -> None:
+    x = np.full((1, 3, 1, 71), 1234.5, np.float32)
+    assert np.isfinite(through(lambda b, n: op.concat(_statistics(n, 7), 1).output(0), x)).all()
+
+
+def test_statistics_that_would_follow_the_upsampling_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"frames 3 apart are no fair sample"):
+        GraphBuilder(WEIGHTS, CONFIG).decoder(statistics_step=3)
 
 
 def test_attention_of_two_heads() -> None:

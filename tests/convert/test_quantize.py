@@ -98,7 +98,8 @@ def samples(tiny_bundle: Bundle) -> list[quantize.Sample]:
 
 @pytest.fixture(scope="module")
 def quantized(samples: list[quantize.Sample]) -> ov.Model:
-    return apply(GraphBuilder(tiny_weights(), CONFIG).decoder(), RECIPES["int8"].graphs["decoder"], samples)
+    recipe = RECIPES["int8"].graphs["decoder"]
+    return apply(GraphBuilder(tiny_weights(), CONFIG).decoder(recipe.statistics_step), recipe, samples)
 
 
 def consumers(node: ov.Node) -> set[tuple[str, str]]:
