@@ -13,6 +13,7 @@ The architecture is StyleTTS 2 with an ISTFTNet decoder (Li et al. 2023, arXiv:2
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -100,19 +101,39 @@ class GraphBuilder:
     def style_affine(self, style: Node, name: str, rank: int) -> tuple[Node, Node]:
         """(1 + gamma, beta), each [1, C, 1, …] of that rank, that a style [1, S] gives a normalisation layer.
 
-        As convolutions of one frame rather than a matrix product and a split, so that the plugin keeps them in the layout of what
-        they scale; with another layout, or straight from a split, it would not fuse them.
+        One convolution of one frame gives those of all layers of that rank, and each takes its part: on their own they would be a
+        hundred nodes and kernels to load. A convolution, not a matrix product, so that the parts have the layout of what they
+        scale. The plugin makes the slices one split, and fuses no addition of what comes straight from a split: so beta is halved
+        in the parameters and doubled after.
         """
-        frame = op.reshape(style, _ints(1, self.style_dim, *(1,) * (rank - 2)), False)
-        ones, zeros = [1] * (rank - 2), [0] * (rank - 2)
-        weights = np.split(self._weights[f"{name}.weight"], 2)
-        biases = np.split(self._weights[f"{name}.bias"], 2)
-        results = []
-        for weight, bias in zip(weights, (biases[0] + 1.0, biases[1]), strict=True):
+        layers = self._style_layers(name)
+        start = sum(len(self._weights[f"{layer}.bias"]) for layer in layers[: layers.index(name)])
+        n = len(self._weights[f"{name}.bias"]) // 2
+        affine = self._style_product(style, layers, rank)
+        scale, half = (op.slice(affine, _ints(i), _ints(i + n), _ints(1), _ints(1)) for i in (start, start + n))
+        return scale.output(0), op.multiply(half, _float(2.0)).output(0)
+
+    def _style_layers(self, name: str) -> list[str]:
+        """The style layers of the same graph that have the same kind of input as this one, in the parameters' order."""
+        graph, kind = name.split(".")[0], "adain" if ".adain" in name else "norm"
+        pattern = re.compile(rf"({re.escape(graph)}\..*\.{kind}\d(\.\d)?\.fc)\.weight")
+        return [match[1] for key in self._weights if (match := pattern.fullmatch(key))]
+
+    def _style_product(self, style: Node, layers: list[str], rank: int) -> Node:
+        """1 + gamma and beta / 2 of each of these layers, one after the other: [1, sum of all 2C, 1, …] of that rank."""
+        name = f"{layers[0]}.all"
+        key = f"{name} {rank} {style.get_node().friendly_name}"
+        if key not in self._constants:
+            ones, zeros = [1] * (rank - 2), [0] * (rank - 2)
+            weights = [np.split(self._weights[f"{layer}.weight"], 2) for layer in layers]
+            biases = [np.split(self._weights[f"{layer}.bias"], 2) for layer in layers]
+            weight = np.concatenate([part for gamma, beta in weights for part in (gamma, beta / 2)])
+            bias = np.concatenate([part for gamma, beta in biases for part in (gamma + 1.0, beta / 2)])
+            frame = op.reshape(style, _ints(1, self.style_dim, *ones), False)
             node = op.convolution(frame, _constant(weight.reshape(*weight.shape, *ones)), ones, zeros, zeros, ones)
             self._name(node, name)
-            results.append(op.add(node, _constant(bias.reshape(1, -1, *ones))).output(0))
-        return results[0], results[1]
+            self._constants[key] = op.add(node, _constant(bias.reshape(1, -1, *ones))).output(0)
+        return self._constants[key]
 
     def adain(self, x: Node, style: Node, name: str) -> Node:
         """Adaptive instance norm: every channel normalised over the frames, then scaled and shifted by the style."""

@@ -25,7 +25,7 @@ RECIPES = {
                         r"decoder\.generator\.conv_post",
                         r"decoder\.generator\.noise_convs.*",
                         r"decoder\.(F0|N)_conv",
-                        r".*\.fc",
+                        r".*\.fc\.all",
                     ),
                     # Only convolutions take int8. With quantisers between the element-wise operations as well, as NNCF does by
                     # itself, Snake's squares and the normalisations drown: mel distance 6.8 dB instead of 1.0 dB.
@@ -40,7 +40,7 @@ RECIPES = {
                     # The harmonic source's branch knows little more than f0, so its 128 and 256 channels are mostly repetition.
                     low_rank=(
                         (r"decoder\.generator\.noise_res\..*convs.*", 0.12),
-                        (r"decoder\.generator\.resblocks\..*convs.*", 0.05),
+                        (r"decoder\.generator\.resblocks\..*convs.*", 0.035),
                     ),
                 ),
             },
