@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,14 +15,30 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-# oneDNN would keep the last 1,024 primitives of the process, whatever OpenVINO lets go of. It reads this when it makes its first.
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0")
-
-import openvino as ov
-
 from edge_tts import memory
 from edge_tts.errors import EngineError
 from edge_tts.stages import stage
+
+# oneDNN would keep the last 1,024 primitives of the process, whatever OpenVINO lets go of. It reads this when it makes its first.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0")
+
+
+@contextmanager
+def _hidden(module: str) -> Iterator[None]:
+    """Let a module seem not to be installed, unless it is loaded already."""
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+
+
+# OpenVINO brings its model converter along, which takes a tenth of a second to load and reports the import to its makers.
+with _hidden("openvino.tools.ovc"):
+    import openvino as ov
 
 Precision = Literal["f32", "bf16"]
 Tensors = Mapping[str, NDArray[Any]]
@@ -64,13 +82,19 @@ class Engine:
             self._core.set_property({"CACHE_DIR": str(self.options.cache_dir)})
         self._graphs: weakref.WeakSet[Graph] = weakref.WeakSet()
 
-    def compile(self, xml: Path, *, precision: Precision = "f32", **properties: Any) -> Graph:
-        """Compile an IR; `precision` is what float layers compute in, fixed so that every CPU says the same thing."""
+    def compile(self, xml: Path, *, precision: Precision = "f32", snippets: bool = True, **properties: Any) -> Graph:
+        """Compile an IR.
+
+        precision: what float layers compute in, fixed so that every CPU says the same thing
+        snippets: whether the plugin may generate code for groups of operations: worth it for attention, else a millisecond or
+            two of loading for each group
+        """
         config: dict[str, Any] = {
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": precision,
             "NUM_STREAMS": 1,
             "CPU_RUNTIME_CACHE_CAPACITY": _KERNELS_KEPT,
+            **({} if snippets else {"SNIPPETS_MODE": "DISABLE"}),
             **properties,
         }
         if self.options.threads:

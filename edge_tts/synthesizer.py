@@ -124,15 +124,16 @@ class Voice:
         return self.bundle.default_voice(language)
 
     def warm_up(self) -> None:
-        """Speak a word into nothing, and read a number, so that the first request does not pay for first-time work.
+        """Read a number and speak a word into nothing, so that the first request does not pay for first-time work.
 
-        The model itself speaks once only: the other languages are read, and cancelled before it would begin.
+        The model itself speaks once only, and fast: the other languages are read, and cancelled before it would begin.
         """
         languages = self.bundle.manifest.languages
         for i, language in enumerate([language for language in languages if language in _WARM_UP] or languages[:1]):
             for _ in frontend.sentences("1", language=language):
                 pass
-            with self.utterance(_WARM_UP.get(language, _WARM_UP["en"]), SpeechOptions(language=language)) as word:
+            options = SpeechOptions(language=language, speed=SPEED_MAX)
+            with self.utterance(_WARM_UP.get(language, _WARM_UP["en"]), options) as word:
                 if i == 0:
                     for _ in word:
                         pass
@@ -145,7 +146,7 @@ class Voice:
             self._rest()
 
 
-_WARM_UP = {"en": "Ready.", "zh": "好。"}
+_WARM_UP = {"en": "A.", "zh": "好。"}
 
 
 class Utterance:

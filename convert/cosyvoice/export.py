@@ -22,6 +22,7 @@ import openvino as ov
 import torch
 from numpy.typing import NDArray
 from openvino import opset13 as ops
+from openvino.tools.ovc import convert_model
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
@@ -99,7 +100,7 @@ def _trace(
 ) -> ov.Model:
     with torch.inference_mode(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tracing is deprecated in torch, but what OpenVINO uses
-        model = ov.convert_model(module, example_input=tuple(example.values()), input=list(shapes.values()))
+        model = convert_model(module, example_input=tuple(example.values()), input=list(shapes.values()))
     for port, name in zip(model.inputs, example, strict=True):
         port.get_node().set_friendly_name(name)
         port.get_tensor().set_names({name})

@@ -20,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import openvino as ov
+from openvino.tools.ovc import convert_model
 from tqdm import tqdm
 
 from convert import readings
@@ -79,7 +80,7 @@ def convert(stage: Path, recipe: Recipe, further: Iterable[Path]) -> Manifest:
     sources += [Source(part, package_origin(package)) for part, package in readings.ENGLISH_SOURCES]
     for accent, british in sorted(accents.items(), reverse=True):
         onnx, alphabet, source = unknown_word_reader(british)
-        ov.save_model(ov.convert_model(str(onnx)), str(stage / f"unknown-words-{accent}.xml"), compress_to_fp16=True)
+        ov.save_model(convert_model(str(onnx)), str(stage / f"unknown-words-{accent}.xml"), compress_to_fp16=True)
         shutil.copyfile(alphabet, stage / f"unknown-words-{accent}.json")
         sources.append(source)
     return write_manifest(stage, _manifest(voices, sources, recipe))

@@ -13,6 +13,7 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 from openvino import opset15 as op
+from openvino.tools.ovc import convert_model
 
 from edge_tts.errors import BundleError
 
@@ -34,7 +35,7 @@ def read(path: Path, *, integer_weights: bool) -> ov.Model:
     integer_weights: keep the weights as they are published; otherwise as float32, to compare with
     """
     model, integers = _float_products(_load(path))
-    graph = ov.convert_model(_written(model))
+    graph = convert_model(_written(model))
     if integer_weights:
         _store_integers(graph, integers)
     return _with_parts(graph, path)

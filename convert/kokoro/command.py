@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import openvino as ov
+from openvino.tools.ovc import convert_model
 from tqdm import tqdm
 
 from convert import quantize, readings
@@ -151,7 +152,7 @@ def _parts(weights_source: sources.Source, voices_path: Path | None, names: list
             file=sys.stderr,
         )
     readers = {accent: sources.unknown_word_reader(british) for accent, british in (("us", False), ("gb", True))}
-    models = {accent: (ov.convert_model(str(onnx)), alphabet) for accent, (onnx, alphabet, _) in readers.items()}
+    models = {accent: (convert_model(str(onnx)), alphabet) for accent, (onnx, alphabet, _) in readers.items()}
     reader_sources = (source for _, _, source in readers.values())
     readings.write(reading_files)
     dictionary_sources = (sources.Source(part, sources.package_origin(package)) for part, package in _DICTIONARIES)

