@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 # Conversion and tests need these; speaking must not, or a small box carries gigabytes.
 NEVER = {
     "torch", "nncf", "onnx", "onnxruntime", "convert", "scipy", "transformers", "tqdm", "hibari", "misaki", "jieba", "pypinyin",
+    "openvino_telemetry",
 }  # fmt: skip
 
 
@@ -54,6 +55,11 @@ def test_importing_does_not_load_the_engine_or_a_phonemiser(module: str) -> None
 
 def test_importing_the_engine_loads_openvino_alone() -> None:
     assert not loaded("import edge_tts.engine") & NEVER
+
+
+def test_the_model_converter_can_still_be_had_after_the_engine() -> None:
+    done = run("import edge_tts.engine; from openvino.tools.ovc import convert_model; print(convert_model.__name__)")
+    assert done.stdout == "convert_model\n", done.stderr
 
 
 def test_importing_configures_no_logging() -> None:
