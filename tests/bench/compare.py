@@ -2,11 +2,15 @@
 
     python -m tests.bench.compare --bundle KOKORO [--bundle OTHER …] [--rounds N] [--out FILE] [--against FILE]
     python -m tests.bench.compare --cosyvoice CHECKPOINT_DIR BUNDLE
+    python -m tests.bench.compare --bundle KOKORO --requests 5000 --plot DIR
 
 Every contestant sits in a process of its own. In each round all of them speak the same new texts, one after the other in an order
 that turns, and then each text again ("repeated": its length is known by then), so that whatever disturbs the machine disturbs
 all; ratios are taken text by text. What is missed of the targets is followed by a profile of the graphs' operations. Needs
 `pip install -e '.[bench]'`; a contestant that is not installed is skipped and says so.
+
+Each of our bundles then sits in a real service, which speaks --requests varied texts: the time to READY, and its memory; --plot
+draws that. What the runtime takes on a disk is read off what is installed.
 
 --out FILE keeps the figures as JSON; --against FILE shows how they have changed since another run on the same machine.
 """
@@ -31,13 +35,19 @@ from edge_tts import machine
 from edge_tts.benchmark import Spread
 from edge_tts.benchmark.texts import LENGTHS, PARTS, Text, texts
 from edge_tts.bundle import read_manifest
-from tests.bench import contestants, profile
+from edge_tts.plots import check_plot
+from tests.bench import contestants, installed, profile, service
 from tests.bench.contestants import CACHE, Contestant, Turn, Worker
 
 STATES = ("new", "repeated")
 ROOT = Path(__file__).parents[2]
 # CosyVoice's original is no library that one installs; its comparison is a program of its own.
 COSYVOICE = "tests.bench.cosyvoice_original"
+# Of a family's service: MB resident, and seconds to READY with a warm cache.
+SERVICE_LIMITS = {"kokoro": (350, 2.0), "cosyvoice": (650, 4.0)}
+# MB that the runtime may take without voices, by the extra that the family needs.
+INSTALLED_LIMITS = {"kokoro": 420, "cosyvoice": 345}
+_REST_S = 25.0  # after which a service has given back what only speaking takes
 
 
 @dataclass(frozen=True)
@@ -77,10 +87,8 @@ def field(bundles: Sequence[Path]) -> Iterator[Contestant]:
     """The bundles, and those that compete with their families."""
     families = {}
     for path in bundles:
-        manifest = read_manifest(path)
-        families[manifest.family] = path
-        recipe = manifest.recipe.get("name", "")
-        yield Contestant(f"{manifest.name} {recipe}".strip(), contestants.bundle, (str(path),))
+        families[read_manifest(path).family] = path
+        yield Contestant(title(path), contestants.bundle, (str(path),))
     if "kokoro" in families:
         yield from kokoro_peers(families["kokoro"])
     yield piper_peer()
@@ -211,7 +219,7 @@ def targets(data: dict[str, Any], families: dict[str, str]) -> list[Target]:
             found.append(Target(name, limit, value, **options))
 
     for name, family in families.items():
-        memory, start = data["memory"][name], data["start"].get(name, {})
+        start = data["start"].get(name, {})
         if family == "kokoro":
             for state in STATES:
                 add(f"{name}: RTF, {state} lengths", 0.14, median(name, "rtf", state))
@@ -220,7 +228,6 @@ def targets(data: dict[str, Any], families: dict[str, str]) -> list[Target]:
             add(f"{name}: first sound, short, new", 0.25, median(name, "first_audio_s", "new", "short"), unit=" s")
             for length in LENGTHS[1:]:
                 add(f"{name}: first sound, {length}, new", 0.5, median(name, "first_audio_s", "new", length), unit=" s")
-            add(f"{name}: resident at the end", 350, memory["end"]["resident_mb"], unit=" MB")
             if start:
                 add(f"{name}: `edge-tts say` of a word, new process", 1.5, start["say_s"]["median"], unit=" s")
                 add(f"{name}: import edge_tts", 0.4, start["import_s"]["median"], unit=" s")
@@ -232,6 +239,25 @@ def targets(data: dict[str, Any], families: dict[str, str]) -> list[Target]:
                     f"{name}: times faster than Piper, {state}", 1.0, ratio(name, "piper joe medium, Piper", state), at_most=False
                 )
     return found
+
+
+def service_targets(name: str, family: str, figures: dict[str, Any]) -> Iterator[Target]:
+    """Those of a real service."""
+    if family not in SERVICE_LIMITS:
+        return
+    resident_mb, ready_s = SERVICE_LIMITS[family]
+    after = f"after {figures['requests']} texts"
+    yield Target(f"{name}: READY with a warm cache", ready_s, figures["ready_s"]["median"], unit=" s")
+    yield Target(f"{name}: service resident, {after}", resident_mb, figures["end_mb"]["resident_mb"], unit=" MB")
+    yield Target(f"{name}: service resident, {after}, rested", resident_mb, figures["rested_mb"]["resident_mb"], unit=" MB")
+    if figures["growth"] is not None:
+        yield Target(f"{name}: growth after the first {service.SETTLED} texts", 0.05, figures["growth"])
+
+
+def installed_targets(sizes: dict[str, dict[str, float]]) -> Iterator[Target]:
+    """How much of a disk the runtime takes, by family."""
+    for family, found in sizes.items():
+        yield Target(f"runtime for {family}, installed without voices", INSTALLED_LIMITS[family], found["all"], unit=" MB")
 
 
 def spread(value: dict[str, Any], digits: int = 3) -> str:
@@ -261,6 +287,13 @@ def report(data: dict[str, Any], before: dict[str, Any] | None) -> Iterator[str]
         yield f"{name:34}{memory['load_s']:10.2f}" + "".join(f"{figure:10.0f}" for figure in figures)
     for name, start in data["start"].items():
         yield f"{name}: say {spread(start['say_s'], 2)} s, import {spread(start['import_s'], 2)} s"
+    yield ""
+    for name, figures in data["service"].items():
+        yield from service.lines(name, figures)
+    for family, sizes in data["installed"].items():
+        parts = sorted((size, each) for each, size in sizes.items() if each not in ("all", "slimmed"))
+        largest = ", ".join(f"{each} {size:.0f}" for size, each in reversed(parts[-4:]))
+        yield f"runtime for {family}: {sizes['all']:.0f} MB installed ({largest}); {sizes['slimmed']:.0f} MB of it can be needed"
     yield "\ntargets"
     for target in data["targets"]:
         yield Target(**target).line()
@@ -298,7 +331,32 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
     data["targets"] = [asdict(target) for target in targets(data, families)]
     if args.cosyvoice:
         against_cosyvoice(*args.cosyvoice, args.rounds, data)
+        name = title(args.cosyvoice[1])
+        ours, families = {**ours, name: args.cosyvoice[1]}, {**families, name: "cosyvoice"}
+    data["service"] = {name: in_service(name, path, args) for name, path in ours.items()} if args.requests else {}
+    data["installed"] = {family: installed.sizes([family]) for family in INSTALLED_LIMITS if family in families.values()}
+    further = [target for name, figures in data["service"].items() for target in service_targets(name, families[name], figures)]
+    data["targets"] += [asdict(target) for target in (*further, *installed_targets(data["installed"]))]
     return data
+
+
+def title(bundle: Path) -> str:
+    """What a bundle is called here: its name and its recipe's."""
+    manifest = read_manifest(bundle)
+    return f"{manifest.name} {manifest.recipe.get('name', '')}".strip()
+
+
+def in_service(name: str, bundle: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """What a service with that bundle takes, drawn where a picture is wanted."""
+
+    def progress(done: int) -> None:
+        print(f"\r\033[K{name}, service: {done} of {args.requests} texts", end="", file=sys.stderr, flush=True)
+
+    found = service.measure(bundle, args.requests, args.rounds, _REST_S, progress)
+    print(file=sys.stderr)
+    if args.plot:
+        service.draw(name, found, args.plot / f"{name.replace(' ', '-')}.png")
+    return found
 
 
 def spoken_languages(contestant: Contestant) -> set[str]:
@@ -375,8 +433,7 @@ def profiles(data: dict[str, Any], bundles: Sequence[Path], threads: int) -> dic
     """A profile of every bundle of which a target on speed was missed."""
     found = {}
     for path in bundles:
-        manifest = read_manifest(path)
-        name = f"{manifest.name} {manifest.recipe.get('name', '')}".strip()
+        manifest, name = read_manifest(path), title(path)
         missed = [t["name"] for t in data["targets"] if not Target(**t).met and t["name"].startswith(name)]
         if any("RTF" in each or "faster" in each or "first sound" in each for each in missed):
             language = next((language for language in manifest.languages if language in PARTS), "en")
@@ -394,12 +451,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="texts of each length (default: %(default)s)")
     parser.add_argument("--length", nargs="+", choices=LENGTHS, default=LENGTHS, help="of the texts (default: all)")
     parser.add_argument("--lang", nargs="+", choices=sorted(PARTS), default=("en", "zh"), help="(default: en zh)")
+    parser.add_argument("--requests", type=int, default=60, metavar="N",
+                        help="varied texts that each service speaks; 0 starts none (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--plot", type=Path, metavar="DIR", help="draw each service's memory over the texts")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--against", type=Path, metavar="FILE", help="show what has changed since that run")
     parser.add_argument("--no-profile", action="store_true", help="do not profile what misses a target")
     args = parser.parse_args(argv)
     if not args.bundle and not args.cosyvoice:
         parser.error("name a voice with --bundle or --cosyvoice")
+    if args.plot:
+        check_plot(args.plot / "any.png")
     before = json.loads(args.against.read_text(encoding="utf-8")) if args.against else None
     data = compare(args)
     data["profiles"] = {} if args.no_profile else profiles(data, args.bundle, args.threads)
