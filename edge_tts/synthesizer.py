@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,7 +175,8 @@ class Utterance:
     def read(self) -> None:
         """Go as far as the model's first step and end there, so that what reading needs is in memory."""
         self._cancelled = True
-        next(self._chunks, None)
+        with contextlib.suppress(CancelledError):  # a model may end, or say why it does
+            next(self._chunks, None)
 
     def cancel(self) -> None:
         """Stop within one model step, even while another thread is inside `next`."""

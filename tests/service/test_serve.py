@@ -105,6 +105,16 @@ def test_clients_speak_at_once_with_their_own_voices(served: Served) -> None:
         assert sound_of(together[number]) == sound_of(alone[voice])
 
 
+def test_a_cosyvoice_bundle_is_served_like_any_other(tiny_cosyvoice_bundle: Path, tmp_path: Path) -> None:
+    served = Served(tmp_path, tiny_cosyvoice_bundle)
+    served.wait_for("ready")
+    for text, language in (("Hello.", "en"), ("你好。", "zh")):
+        assert sound_of(b"".join(Client(served.path).speak(text, lang=language, voice="中文女", seed=1)))
+    served.process.terminate()
+    assert served.process.wait(60) == 0, served.log.read_text()
+    assert "Traceback" not in served.log.read_text(), served.log.read_text()
+
+
 def sound_of(wav: bytes) -> bytes:
     """Without the silence that is sent while nothing is ready."""
     return wav[WAV_HEADER_BYTES:].strip(b"\0")

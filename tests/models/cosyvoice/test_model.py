@@ -67,6 +67,12 @@ def test_every_sentence_is_spoken_in_order(model: CosyVoiceModel) -> None:
         assert len(np.concatenate(alone)) == len(together[index])
 
 
+def test_warming_up_goes_through_every_language(tiny_cosyvoice_bundle: Path) -> None:
+    voice = load_voice(tiny_cosyvoice_bundle)
+    assert {"en", "zh"} <= set(voice.bundle.manifest.languages)
+    voice.warm_up()
+
+
 def _spoken_alone(model: CosyVoiceModel, index: int) -> list[AudioChunk]:
     voice = model.voice("中文女")
     speech = module.Speech(model, voice, Sentence(TEXTS[index], "en"), 1.0, 1, index, lambda: False)
