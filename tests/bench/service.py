@@ -32,6 +32,9 @@ from edge_tts.machine import ProcessMemory, process_memory
 from edge_tts.plots import check_plot
 
 ROOT = Path(__file__).parents[2]
+# What systemd/edge-tts.service sets for the process.
+_UNIT_ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "131072"}
+_LOG_SHOWN = 2000  # characters of its end, where the service fails
 _READY_WITHIN_S = 180.0
 # Growth is counted from here on: what a model does for the first time, it has done by then.
 SETTLED = 200
@@ -59,6 +62,7 @@ def serving(bundle: Path, directory: Path) -> Iterator[Serving]:
         notices.bind(str(directory / "notify.sock"))
         environment = {
             **os.environ,
+            **_UNIT_ENVIRONMENT,
             "PYTHONPATH": str(ROOT),
             "NOTIFY_SOCKET": str(directory / "notify.sock"),
             "CACHE_DIRECTORY": str(directory / "cache"),
@@ -67,7 +71,10 @@ def serving(bundle: Path, directory: Path) -> Iterator[Serving]:
         began_s = time.monotonic()
         process = subprocess.Popen(command, stderr=log, env=environment, cwd=ROOT)
         try:
-            _wait_until_ready(process, notices, began_s)
+            try:
+                _wait_until_ready(process, notices, began_s)
+            except RuntimeError as error:
+                raise RuntimeError(f"{error}: {(directory / 'log').read_text()[-_LOG_SHOWN:]}") from None
             yield Serving(Client(path), process.pid, time.monotonic() - began_s)
         finally:
             process.terminate()
