@@ -105,7 +105,9 @@ class VoiceSlot:
             self._voice = None
             self.warm = False
             began_s = time.monotonic()
+            gc.unfreeze()
             gc.collect()
+            gc.freeze()
             memory.trim_heap()
             self._on_change("unload", time.monotonic() - began_s)
 

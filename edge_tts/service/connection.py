@@ -13,6 +13,7 @@ BLOCK_BYTES = 16_384
 # After the last byte the rest of what the client still sends is read away for so long, because closing a Unix socket with
 # unread data makes the client's next write fail before it has read the answer.
 LINGER_S = 1.0
+_UNWANTED_BYTES = 1_048_576  # at a time: whatever there is
 
 
 class Outgoing:
@@ -43,8 +44,11 @@ class Outgoing:
             self.check_client()
             self.begun = True
             self._writer.write(data[start : start + BLOCK_BYTES])
+            if not self._writer.transport.get_write_buffer_size():
+                continue  # the kernel has taken it all
             try:
-                await asyncio.wait_for(self._writer.drain(), self._read_timeout_s)
+                async with asyncio.timeout(self._read_timeout_s):
+                    await self._writer.drain()
             except TimeoutError:
                 raise TooSlowError(f"the client took no audio for {self._read_timeout_s:g} s") from None
             except ConnectionError:
@@ -56,11 +60,12 @@ class Outgoing:
             if self._writer.can_write_eof() and not self._writer.transport.is_closing():
                 self._writer.write_eof()
             async with asyncio.timeout(LINGER_S):
-                while await reader.read(BLOCK_BYTES):
+                while await reader.read(_UNWANTED_BYTES):
                     pass
         self._writer.close()
         try:
-            await asyncio.wait_for(self._writer.wait_closed(), self._read_timeout_s)
+            async with asyncio.timeout(self._read_timeout_s):
+                await self._writer.wait_closed()
         except TimeoutError:
             self._writer.transport.abort()
         except OSError:

@@ -102,7 +102,8 @@ class Incoming:
         gap_s = limits.idle_gap_s if self._ends_line else limits.send_timeout_s
         left_s = self._began_s + limits.send_total_s - time.monotonic()
         try:
-            data = await asyncio.wait_for(self._reader.read(BLOCK_BYTES), min(gap_s, max(left_s, 0.0)))
+            async with asyncio.timeout(min(gap_s, max(left_s, 0.0))):
+                data = await self._reader.read(BLOCK_BYTES)
         except TimeoutError:
             if not self._ends_line or left_s < gap_s:
                 raise errors.TooSlowError(

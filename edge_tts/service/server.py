@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import itertools
 import logging
 import os
@@ -174,6 +175,8 @@ class Service:
             if self.config.load == "eager":
                 await asyncio.to_thread(self.scheduler.slot.warm_up)
                 self.scheduler.settle()
+            # What is there now stays: the collector need not look at it again and again, and keep clients waiting meanwhile.
+            gc.freeze()
             self.ready = True
             self._say_ready()
             await self.stopping.wait()

@@ -122,7 +122,8 @@ class _Conversation:
     async def _event(self, timeout_s: float) -> Event | None:
         """The next event; None when the client has left, or sent what is no event."""
         try:
-            return await asyncio.wait_for(async_read_event(self._reader), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                return await async_read_event(self._reader)
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
         except TimeoutError:
