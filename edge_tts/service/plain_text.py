@@ -3,7 +3,8 @@
 A connection carries one request. Its text may begin with a request line, `edge-tts/1 name=value …`; without one the defaults
 hold. Complete sentences are spoken while the rest is still coming. The text ends where the client closes its sending side, or
 at a pause after a newline. The audio begins with its header as soon as there is a word to speak; until the first sound, and
-between sentences, a little silence now and then keeps clients from giving up (socat waits half a second). What cannot be
+between sentences, a little silence now and then keeps clients from giving up (socat waits half a second); inside a sentence
+the last samples so far do, one by one. What cannot be
 spoken is answered with a line `edge-tts/1 error REASON MESSAGE` as long as no audio was sent; after that the connection just
 ends and the reason is in the log.
 """
@@ -36,6 +37,9 @@ MAX_LINE_BYTES = 1024
 # socat gives up after half a second without a byte; a fifth leaves room for a busy machine.
 PAD_EVERY_S = 0.2
 PAD_S = 0.02
+# Inside a sentence silence would be heard. So the end of what there is fills the time, a sample at a time: for a minute or two.
+HELD_S = 0.03
+_SAMPLE_BYTES = 2
 # What a sentence can end with; without one of these nothing is complete.
 MAY_END_SENTENCE = re.compile(r"[.!?…。！？；;\n]")
 
@@ -173,13 +177,19 @@ class _Conversation:
                     await feeding
 
     async def _deliver(self, speech: Speech, encoder: Encoder) -> None:
-        """Send the audio as it comes, and silence where none is due yet."""
+        """Send the audio as it comes, silence where none is due yet, and where none may be, the last bit little by little."""
         pad = silence_pcm16(speech.sample_rate, PAD_S) if encoder.pads else b""
-        chunk = await self._chunk(speech, encoder, pad)
+        n_held = len(silence_pcm16(speech.sample_rate, HELD_S))
+        chunk, held = await self._chunk(speech, encoder, pad), b""
         while chunk is not None:
-            await self._out.write(await _encoded(encoder, chunk))
-            chunk = await self._chunk(speech, encoder, pad if chunk.pause_may_follow else b"")
-        await self._out.write(await _encoded(encoder, None))
+            held += await _encoded(encoder, chunk)
+            if pad and not chunk.pause_may_follow:
+                await self._out.write(held[:-n_held])
+                chunk, held = await self._continuation(speech, held[-n_held:])
+            else:
+                await self._out.write(held)
+                chunk, held = await self._chunk(speech, encoder, pad), b""
+        await self._out.write(held + await _encoded(encoder, None))
 
     async def _chunk(self, speech: Speech, encoder: Encoder, pad: bytes) -> AudioChunk | None:
         """The next chunk; while it does not come, `pad` is sent in its place, by whoever will have the time for it."""
@@ -197,6 +207,16 @@ class _Conversation:
                 self._out.check_client()
                 if pad:
                     await self._out.write(encoder.begin() + pad)
+
+    async def _continuation(self, speech: Speech, held: bytes) -> tuple[AudioChunk | None, bytes]:
+        """The next chunk, and what then is left of `held`, of which a sample goes out whenever a client might give up."""
+        while True:
+            try:
+                return await speech.chunk(PAD_EVERY_S), held
+            except TimeoutError:
+                self._out.check_client()
+                await self._out.write(held[:_SAMPLE_BYTES])
+                held = held[_SAMPLE_BYTES:]
 
     async def _first_words(self) -> str:
         """The text up to where it is known to hold words, so that a header is not sent for nothing."""

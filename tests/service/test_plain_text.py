@@ -62,6 +62,11 @@ def test_socat_waits_for_what_follows_a_clause(start: Start) -> None:
     assert spoken(socat(running.path, "A clause, and the rest.\n")) == expected("A clause, and the rest.")
 
 
+def test_socat_waits_for_what_follows_inside_a_clause(start: Start) -> None:
+    running = start(SpellingModel(step_s=1.5, n_chunks=3))
+    assert spoken(socat(running.path, "A long and slow clause.\n")) == expected("A long and slow clause.")
+
+
 def test_silence_is_never_put_inside_a_clause(start: Start) -> None:
     running = start(SpellingModel(step_s=0.5, n_chunks=2))
     audio = running.ask(b"Inside.\n")[WAV_HEADER_BYTES:]
