@@ -100,9 +100,12 @@ class Voice:
 
     def utterance(self, text: str, options: SpeechOptions) -> Utterance:
         """The state of one request, an iterator of chunks that can be cancelled; raises as `synthesize` does."""
+        return self._utterance(text, options, rehearsed=False)
+
+    def _utterance(self, text: str, options: SpeechOptions, *, rehearsed: bool) -> Utterance:
         check_speed(options.speed)
         language = self._language(options)
-        delivery = models.Delivery(self.speaker_for(text, options), options.speed, options.seed)
+        delivery = models.Delivery(self.speaker_for(text, options), options.speed, options.seed, rehearsed)
         words = self._lexicon | options.lexicon if options.lexicon else self._lexicon
         sentences = frontend.sentences(
             text, language=language, limit_characters=self._model.limit_characters, lexicon=words,
@@ -134,7 +137,7 @@ class Voice:
             for _ in frontend.sentences("1", language=language):
                 pass
             options = SpeechOptions(language=language, speed=SPEED_MAX)
-            with self.utterance(_WARM_UP.get(language, _WARM_UP["en"]), options) as word:
+            with self._utterance(_WARM_UP.get(language, _WARM_UP["en"]), options, rehearsed=True) as word:
                 if i == 0:
                     for _ in word:
                         pass

@@ -31,11 +31,13 @@ class Delivery:
     voice: the speaker, already resolved
     speed: 0.5 (slow) to 2.0 (fast)
     seed: makes sampled speech and noise repeatable; None draws anew
+    rehearsed: nobody listens: a model whose speech has no length of its own may stop as soon as every stage has run
     """
 
     voice: VoiceEntry
     speed: float = 1.0
     seed: int | None = None
+    rehearsed: bool = False
 
 
 class Model(Protocol):

@@ -53,6 +53,8 @@ MAX_POOLED = 2 * MAX_BATCH
 HOPS_TOKENS = (40, 80, 160, 200)
 # A sentence that is decoded to its end is not cut for so little.
 UNCUT_TOKENS = 300
+# What is said of a sentence that nobody listens to: enough for a frame of mel at any speed.
+REHEARSED_TOKENS = 8
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ class CosyVoiceModel:
         seed = (secrets.randbits(63) if delivery.seed is None else delivery.seed) % 2**64
         numbered = enumerate(sentences)
         for group in itertools.chain([list(itertools.islice(numbered, 1))], _batches(numbered, MAX_BATCH)):
-            speeches = [Speech(self, voice, sentence, delivery.speed, seed, index, cancelled) for index, sentence in group]
+            speeches = [Speech(self, voice, sentence, delivery, seed, index, cancelled) for index, sentence in group]
             yield from self._speak_together(speeches, cancelled)
 
     def voice(self, name: str) -> VoiceData:
@@ -243,7 +245,7 @@ class Speech:
         model: CosyVoiceModel,
         voice: VoiceData,
         sentence: Sentence,
-        speed: float,
+        delivery: Delivery,
         seed: int,
         index: int,
         cancelled: Callable[[], bool],
@@ -259,6 +261,7 @@ class Speech:
         self._max_tokens = min(int(len(text) * settings.max_ratio), room)
         if self._max_tokens <= self._min_tokens:
             raise TooLongError(f"a sentence of {len(text)} text tokens is more than this voice can speak in one go")
+        self._rehearsed = delivery.rehearsed
         self.tokens: list[int] = []
         self.is_decoded = False
         self.is_spoken = False
@@ -266,7 +269,7 @@ class Speech:
         self._rng = self._random("tokens")
         self._plan = BlockPlan()
         self._flow = FlowStream(model.flow, voice.flow, self._random("flow"), cancelled)
-        self._speed = SpeedChange(speed, model.flow.settings.n_mels)
+        self._speed = SpeedChange(delivery.speed, model.flow.settings.n_mels)
         self._vocoder = VocoderStream(model.vocoder, self._random("vocoder"), model.flow.settings.n_mels)
 
     def _random(self, purpose: str) -> np.random.Generator:
@@ -286,6 +289,9 @@ class Speech:
             self.is_decoded = True
             return False
         self.tokens.append(token)
+        if self._rehearsed and len(self.tokens) >= REHEARSED_TOKENS:
+            self.is_decoded = True
+            return False
         runaway = find_runaway(self.tokens, self._model.runaway_limits)
         if runaway is None and len(self.tokens) >= self._max_tokens:
             runaway = Runaway("no end", self._plan.spoken_tokens)

@@ -4,6 +4,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -73,9 +74,27 @@ def test_warming_up_goes_through_every_language(tiny_cosyvoice_bundle: Path) -> 
     voice.warm_up()
 
 
+def test_what_nobody_listens_to_is_cut_short_and_is_no_runaway(model: CosyVoiceModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[int] = []
+    push = module.FlowStream.push
+
+    def noted(flow: module.FlowStream, tokens: list[int], *, final: bool) -> np.ndarray:
+        decoded.append(len(tokens))
+        return push(flow, tokens, final=final)
+
+    monkeypatch.setattr(module.FlowStream, "push", noted)
+    model.lm_settings = LMSettings(min_ratio=20, max_ratio=30)  # so that it cannot end by itself before
+    rehearsed = replace(delivery(model, speed=2.0), rehearsed=True)
+    [chunk] = model.speak(iter([Sentence("A.", "en")]), rehearsed, lambda: False)
+    assert decoded == [module.REHEARSED_TOKENS]
+    assert chunk.ends_sentence
+    assert len(chunk.samples)
+    assert model.counters == {"runaways": 0, "given_up": 0}
+
+
 def _spoken_alone(model: CosyVoiceModel, index: int) -> list[AudioChunk]:
     voice = model.voice("中文女")
-    speech = module.Speech(model, voice, Sentence(TEXTS[index], "en"), 1.0, 1, index, lambda: False)
+    speech = module.Speech(model, voice, Sentence(TEXTS[index], "en"), delivery(model), 1, index, lambda: False)
     return list(model._speak_together([speech], lambda: False))
 
 
